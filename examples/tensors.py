@@ -4,14 +4,14 @@ import struct
 
 import numpy
 
-NAMES = {"float32": "F32", "int32": "I32", "uint8": "U8"}
+NAMES = {"float32": "F32", "int32": "I32", "int64": "I64", "uint8": "U8"}
 
 
 def save(path, tensors):
     """Writes numpy arrays (or what becomes one) by name."""
     header, blobs, at = {}, [], 0
     for name, value in tensors.items():
-        array = numpy.ascontiguousarray(value)
+        array = numpy.asarray(value)
         blob = array.tobytes()
         header[name] = {"dtype": NAMES[str(array.dtype)],
                         "shape": list(array.shape),

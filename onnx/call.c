@@ -248,21 +248,44 @@ static bool add_attrs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
   return true;
 }
 
+/* Is the output named by its node?  PyTorch's exporter names the output
+ * /fc/MatMul_output_0 of node /fc/MatMul. */
+static bool shows_node(const Onnx__NodeProto *n, size_t i) {
+  size_t len = n->name ? strlen(n->name) : 0;
+  return len && !strncmp(n->output[i], n->name, len);
+}
+
+/* The local of a node's only output has the name of the node, where the output
+ * has it and a number. */
+static const char *bind_output(Import *im, const Onnx__NodeProto *n, size_t i) {
+  const char *name = n->output[i];
+  bool numbered =
+      shows_node(n, i) && !strncmp(name + strlen(n->name), "_output_", 8);
+  const char *text = fresh_local(im, numbered ? n->name : name);
+  bind_text(im, name, text);
+  return text;
+}
+
 void emit_results(Import *im, const Onnx__NodeProto *n, const char *call,
                   bool tuple) {
   size_t used = 0, last = 0;
   for (size_t i = 0; i < n->n_output; i++)
     if (*n->output[i]) used++, last = i;
   if (!used) return;
-  if (n->name && *n->name) line(im, "// %s", shown(im, n->name));
+  bool shown_by_name = shows_node(n, last);
+  if (n->name && *n->name && !shown_by_name)
+    line(im, "// %s", shown(im, n->name));
   if (!tuple) {
-    line(im, "let %s = %s;", bind_local(im, n->output[last]), call);
+    line(im, "let %s = %s;", bind_output(im, n, last), call);
   } else if (used == 1) {
-    line(im, "let %s = %s.%zu;", bind_local(im, n->output[last]), call, last);
+    line(im, "let %s = %s.%zu;", bind_output(im, n, last), call, last);
   } else {
-    const char *whole = fresh_local(
-        im, arena_printf(im->arena, "%s_results",
-                         n->output[0][0] ? n->output[0] : n->output[last]));
+    const char *base =
+        shown_by_name
+            ? n->name
+            : arena_printf(im->arena, "%s_results",
+                           n->output[0][0] ? n->output[0] : n->output[last]);
+    const char *whole = fresh_local(im, base);
     line(im, "let %s = %s;", whole, call);
     for (size_t i = 0; i < n->n_output; i++)
       if (*n->output[i])
@@ -362,11 +385,8 @@ bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
   const char *call = call_text(im, n, &first, -1);
   if (!call) return false;
   emit_results(im, n, call, results > 1);
-  bool failed = false;
   if (op->gives == GIVES_SEQUENCE)
     set_output_type(im, n, 0, onnx_sequence_type());
-  if (op->gives == GIVES_SAME)
-    set_output_type(im, n, 0, type_of(im, input_text(im, n, 0, &failed)));
   return true;
 }
 
@@ -383,4 +403,13 @@ bool emit_cast(Import *im, const Onnx__NodeProto *n) {
   bool coded = to == DT_FLOAT8_E4M3 || to == DT_FLOAT8_E5M2;
   bool saturates = node_int(im, n, "saturate", 1) != 0;
   return emit_call(im, n, coded && saturates ? &saturated : &cast);
+}
+
+bool emit_identity(Import *im, const Onnx__NodeProto *n) {
+  if (n->n_output != 1) return node_error(im, n, E0804, "it has one output");
+  const char *text = needed_input(im, n, 0);
+  if (!text) return false;
+  emit_results(im, n, text, false);
+  set_output_type(im, n, 0, type_of(im, text));
+  return true;
 }

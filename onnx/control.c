@@ -10,6 +10,8 @@
  * A call in tail position takes no stack, so a loop runs as long as it likes.
  * Rows that a loop gives are collected in a list, the last one first, and
  * become a tensor at the end. */
+#include <string.h>
+
 #include "onnx/import.h"
 
 static const Onnx__GraphProto *graph_of(Import *im, const Onnx__NodeProto *n,
@@ -146,6 +148,46 @@ static bool finish(Looping *l, const char *next, size_t first,
   return fine;
 }
 
+static const Onnx__TypeProto__Tensor *tensor_of(const Onnx__ValueInfoProto *v) {
+  return v->type ? v->type->tensor_type : NULL;
+}
+
+static bool same_length(const Onnx__TensorShapeProto__Dimension *a,
+                        const Onnx__TensorShapeProto__Dimension *b) {
+  if (a->has_dim_value || b->has_dim_value)
+    return a->has_dim_value && b->has_dim_value && a->dim_value == b->dim_value;
+  return a->dim_param && b->dim_param && !strcmp(a->dim_param, b->dim_param);
+}
+
+/* ": Tensor[(?, 4), int64]" for a value of which a step changes lengths, as the
+ * body's types say; "" where it changes none, or nothing is said. */
+static const char *growing_type(Import *im, const Onnx__ValueInfoProto *in,
+                                const Onnx__ValueInfoProto *out) {
+  const Onnx__TypeProto__Tensor *a = tensor_of(in), *b = tensor_of(out);
+  const char *name;
+  DType dtype = a ? onnx_dtype(a->elem_type, &name) : DTYPE_NONE;
+  if (dtype == DTYPE_NONE || !b || !a->shape || !b->shape) return "";
+  if (a->shape->n_dim != b->shape->n_dim)
+    return arena_printf(im->arena, ": Tensor[?, %s]", dtype_name(dtype));
+  bool grows = false;
+  StrBuf text;
+  strbuf_init(&text, im->mem);
+  for (size_t i = 0; i < a->shape->n_dim; i++) {
+    const Onnx__TensorShapeProto__Dimension *d = a->shape->dim[i];
+    bool same = same_length(d, b->shape->dim[i]);
+    grows |= !same;
+    strbuf_add(&text, i ? ", " : "");
+    if (same && d->has_dim_value && d->dim_value >= 0)
+      strbuf_addf(&text, "%lld", (long long)d->dim_value);
+    else strbuf_add(&text, "?");
+  }
+  const char *type = grows ? arena_printf(im->arena, ": Tensor[(%s), %s]",
+                                          strbuf_text(&text), dtype_name(dtype))
+                           : "";
+  strbuf_done(&text);
+  return type ? type : "";
+}
+
 bool emit_loop(Import *im, const Onnx__NodeProto *n) {
   const Onnx__GraphProto *g = graph_of(im, n, "body");
   if (!g) return false;
@@ -176,7 +218,9 @@ bool emit_loop(Import *im, const Onnx__NodeProto *n) {
   StrBuf b;
   strbuf_init(&b, im->mem);
   strbuf_addf(&b, "%s: int64, %s: bool", i, on);
-  add_list(&b, &l.state);
+  for (size_t k = 0; k < states; k++)
+    strbuf_addf(&b, ", %s%s", l.state.data[k],
+                growing_type(im, g->input[k + 2], g->output[k + 1]));
   add_list(&b, &l.rows);
   line(im, "let %s = fn (%s) {", l.fn, strbuf_text(&b));
   strbuf_done(&b);

@@ -88,6 +88,14 @@ static bool emit_function(Import *im, const Onnx__NodeProto *n,
   return fine;
 }
 
+/* A constant of a few characters stands where it is used: exporters make one
+ * for each axis, and their names say nothing. */
+static void bind_constant(Import *im, const char *name, const char *text) {
+  if (strlen(text) <= 24)
+    bind_text(im, name, arena_strndup(im->arena, text, strlen(text)));
+  else line(im, "let %s = %s;", bind_local(im, name), text);
+}
+
 /* The value of a Constant. */
 static bool emit_constant(Import *im, const Onnx__NodeProto *n) {
   if (n->n_output != 1 || n->n_attribute != 1)
@@ -100,7 +108,7 @@ static bool emit_constant(Import *im, const Onnx__NodeProto *n) {
                             im->diags);
     if (!t) return false;
     if (!is_literal(t)) return emit_constant_take(im, n->output[0], t);
-    line(im, "let %s = %s;", bind_local(im, n->output[0]), literal(im, t));
+    bind_constant(im, n->output[0], literal(im, t));
     tensor_drop(im->heap, t);
     return true;
   }
@@ -121,8 +129,7 @@ static bool emit_constant(Import *im, const Onnx__NodeProto *n) {
     fine = node_error(im, n, E0804,
                       "its value is of a kind that is none "
                       "here");
-  if (fine)
-    line(im, "let %s = %s;", bind_local(im, n->output[0]), strbuf_text(&b));
+  if (fine) bind_constant(im, n->output[0], strbuf_text(&b));
   strbuf_done(&b);
   return fine;
 }

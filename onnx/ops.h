@@ -17,8 +17,7 @@ typedef struct OnnxOp {
   int groups;  /* of tensors, in which inputs and outputs come */
   const char *fold_end;
   const char *alone; /* called where only the first output is used */
-  /* What the output is: a sequence, or of the type of the first input. */
-  enum { GIVES_TENSORS, GIVES_SEQUENCE, GIVES_SAME } gives;
+  enum { GIVES_TENSORS, GIVES_SEQUENCE } gives; /* what the output is */
   /* Writes the node itself, where a call is not enough. */
   bool (*emit)(struct Import *im, const struct Onnx__NodeProto *node);
   const char *why_not; /* it is refused, with this reason */
@@ -31,6 +30,9 @@ const OnnxOp *onnx_op_find(const char *domain, const char *name,
 
 /* Cast since version 19, which saturates floats of 8 bits (call.c). */
 bool emit_cast(struct Import *im, const struct Onnx__NodeProto *node);
+
+/* Another name for a value (call.c). */
+bool emit_identity(struct Import *im, const struct Onnx__NodeProto *node);
 
 /* Optionals (sequence.c), whose meaning depends on the kind of the input. */
 bool emit_optional(struct Import *im, const struct Onnx__NodeProto *node);

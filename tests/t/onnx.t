@@ -49,6 +49,10 @@ sub model {
   return int_of(1, 8) . bytes_of(7, join '', @graph)
          . bytes_of(8, int_of(2, 17));
 }
+sub floats_of { tensor($_[0], 1, $_[1], bytes_of(9, pack 'f<*', @{$_[2]})) }
+sub ints_attr { bytes_of(1, $_[0]) . join('', map { int_of(8, $_) } @{$_[1]})
+                . int_of(20, 7) }
+sub int_attr { bytes_of(1, $_[0]) . int_of(3, $_[1]) . int_of(20, 2) }
 sub input { bytes_of(11, value(@_)) }
 sub output { bytes_of(12, value(@_)) }
 sub file { spew(scratch($_[0]), $_[1]) }
@@ -187,14 +191,35 @@ my $loop = model(tensor('m', 7, [], bytes_of(9, pack 'q<', 3)),
 gives(rly('run', file('loop.onnx', $loop), 'x=[1, 2]'), 0,
       qr/\[ 8\.0, 16\.0\]/, '', 'a loop');
 
+# --- What PyTorch exports ---------------------------------------------------
+
+# The texts that examples/import keeps are what the importer writes; its page
+# compares their results with PyTorch's.
+for my $model (glob 'examples/import/*.onnx') {
+  my ($name) = $model =~ m{(\w+)\.onnx};
+  gives(rly('import', $model, '-o', scratch($name)), 0, '', '',
+        "$name: imported");
+  is(slurp(scratch("$name.rly")), slurp("examples/import/$name.rly"),
+     'as examples/import has it');
+  is(slurp(scratch("$name.safetensors")),
+     slurp("examples/import/$name.safetensors"), 'with its weights');
+}
+
+# A step of a loop makes its value longer, as the types of its body say.
+my $grown = model(tensor('m', 7, [], bytes_of(9, pack 'q<', 3)),
+  node('Loop', ['m', '', 'x'], ['y'],
+       graph_attr('body', node('Identity', ['go'], ['on']),
+                  node('Concat', ['v', 'v'], ['w'], int_attr('axis', 0)),
+                  input('i', 7), input('go', 9), input('v', 1, 1),
+                  output('on', 9), output('w', 1, \'more'))),
+  input('x', 1, 1), output('y', 1, \'all'));
+gives(rly('run', file('grown.onnx', $grown), 'x=[5]'), 0,
+      qr/\(8\), float32\] \[(5\.0,? ?){8}\]/, '', 'a loop whose value grows');
+
 # --- State in cells ---------------------------------------------------------
 
 # Three steps of a stream, and the same with the state carried by hand, are
 # compared bit for bit, from the first state, in the middle, and after a reset.
-sub floats_of { tensor($_[0], 1, $_[1], bytes_of(9, pack 'f<*', @{$_[2]})) }
-sub ints_attr { bytes_of(1, $_[0]) . join('', map { int_of(8, $_) } @{$_[1]})
-                . int_of(20, 7) }
-sub int_attr { bytes_of(1, $_[0]) . int_of(3, $_[1]) . int_of(20, 2) }
 sub streams {
   my ($what, $model, $flags, $carry) = @_;
   my $path = file('state.onnx', $model);

@@ -101,13 +101,15 @@ static const char *diag_text(Diag *d, const char *format, va_list args) {
 Diag *diag_new(Diags *s, Severity severity, DiagCode code, Span span,
                const char *format, ...) {
   Diag *d = diags_add(s, severity);
-  *d = (Diag){.severity = severity, .code = code, .span = span, .sink = s};
+  Span user = s->sources ? sources_called(s->sources, span) : span;
+  *d = (Diag){.severity = severity, .code = code, .span = user, .sink = s};
   VEC_INIT(&d->notes, s->arena.mem);
   VEC_INIT(&d->frames, s->arena.mem);
   va_list args;
   va_start(args, format);
   d->message = diag_text(d, format, args);
   va_end(args);
+  if (user.lo != span.lo) diag_note(d, span, "from here in the library");
   return d;
 }
 
@@ -255,6 +257,7 @@ static void enter_cycle(Diag *d) {
 /* Constant work for each frame, however deep the recursion was. */
 void diag_frame(Diag *d, const char *function, Span span) {
   if (is_dropped(d)) return;
+  if (d->sink->sources) span = sources_called(d->sink->sources, span);
   DiagFrame frame = {frame_name(d, function), span, d->frame_count++, 0, 0};
   if (d->cycle && continues_cycle(d, &frame)) return;
   leave_cycle(d);

@@ -87,7 +87,9 @@ typedef struct DiagsMark {
 DiagsMark diags_mark(const Diags *s);
 void diags_return(Diags *s, DiagsMark mark);
 
-/* A new diagnostic, owned by the sink; never NULL.  Texts are copied. */
+/* A new diagnostic, owned by the sink; never NULL.  Texts are copied.  Within
+ * an inlined function of the library it is told of the call, and a note tells
+ * of the place itself. */
 Diag *diag_new(Diags *s, Severity severity, DiagCode code, Span span,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 #define diag_error(s, code, span, ...) \

@@ -58,6 +58,36 @@ SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
   return f;
 }
 
+SourceFile *sources_copy(SourceMap *m, const SourceFile *of, Span call) {
+  pthread_mutex_lock(&m->lock);
+  SourceFile *f = NULL;
+  if (of->len < UINT32_MAX - m->next_base && VEC_RESERVE(&m->files, 1))
+    f = ARENA_NEW(&m->arena, SourceFile);
+  if (f) {
+    *f = (SourceFile){.path = of->path,
+                      .text = of->text,
+                      .len = of->len,
+                      .base = m->next_base,
+                      .library = of->library,
+                      .lines_before = of->lines_before,
+                      .call = call,
+                      .map = m};
+    VEC_PUSH(&m->files, f);
+    m->next_base += of->len + 1;
+  }
+  pthread_mutex_unlock(&m->lock);
+  return f;
+}
+
+Span sources_called(SourceMap *m, Span span) {
+  const SourceFile *f = sources_file(m, span);
+  while (f && span_exists(f->call)) {
+    span = f->call;
+    f = sources_file(m, span);
+  }
+  return span;
+}
+
 /* --- Lines --------------------------------------------------------------- */
 
 static const char *line_end(const char *text, const char *end) {

@@ -37,6 +37,7 @@ typedef struct SourceFile {
   uint32_t len, base;    /* byte i of the text has offset base + i */
   bool library;          /* part of the standard library */
   uint32_t lines_before; /* for a part of a file: how many lines precede it */
+  Span call;             /* of a copy for a call: that call */
   _Atomic(uint32_t *) lines;   /* offsets of line starts, on demand */
   _Atomic(SourceMark *) marks; /* SOURCE_MARK bytes apart, on demand */
   uint32_t line_count;
@@ -59,6 +60,13 @@ void sources_done(SourceMap *m);
  * out.  The result lives as long as the map. */
 SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
                         size_t len, bool library);
+
+/* A copy of a text, whose spans stand for it within one call of what is inlined
+ * there: sources_called() finds the call again.  It shares the text.  NULL as
+ * from sources_add(). */
+SourceFile *sources_copy(SourceMap *m, const SourceFile *of, Span call);
+/* The call in which the span lies, out of all copies; elsewhere the span. */
+Span sources_called(SourceMap *m, Span span);
 
 /* A place as a person reads it.  Columns count code points from 1; the end is
  * just behind the span. */

@@ -12,6 +12,7 @@
  * Attributes of the declaration are parameters with defaults, which a call may
  * give by name.  A default may mention the parameters before it.  In the body
  * an `if` that is decided by what the call says is the branch taken. */
+#include "ir/walk.h"
 #include "types/resolve.h"
 
 enum { INLINED_MOST = 40 }; /* within each other */
@@ -67,6 +68,28 @@ static const Expr *attr_value(Resolver *r, const Attr *attr) {
   return resolve_expr(r, attr_as_expr(r->p, r->arena, attr->value));
 }
 
+/* A copy of the body whose places say in which call they are (base/source.h),
+ * so that a message tells of the user's line.  Without room for that, the body.
+ */
+static const Expr *placed(Resolver *r, const Expr *body, Span call) {
+  SourceMap *sources = r->p->sources;
+  const SourceFile *of = sources_file(sources, body->span);
+  const SourceFile *copy = of ? sources_copy(sources, of, call) : NULL;
+  if (!copy) return body;
+  ExprMap m;
+  expr_map_start(&m, r->c->mem, r->arena, body);
+  while (expr_map_next(&m)) {
+    if (m.walk.event != WALK_LEAVE || !span_exists(m.made->span)) continue;
+    Expr *moved = arena_copy(r->arena, m.made, sizeof *moved);
+    if (!moved) continue;
+    moved->span.lo += copy->base - of->base;
+    moved->span.hi += copy->base - of->base;
+    expr_map_put(&m, moved);
+  }
+  const Expr *made = expr_map_end(&m);
+  return made ? made : body;
+}
+
 /* What the call gives is resolved among its names, the body among the
  * library's: locals, graph variables and the file are put aside meanwhile. */
 const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g) {
@@ -108,7 +131,7 @@ const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g) {
     }
     scope_bind(r, &r->vars, lets[i].var->name, lets[i].var);
   }
-  const Expr *body = resolve_body(r, fn->body);
+  const Expr *body = resolve_body(r, placed(r, fn->body, call->span));
   scope_end(r, mark);
   r->inlined--;
   ptrmap_done(&r->vars);

@@ -406,6 +406,16 @@ means('@onnx_gather([10, 20, 30], [-3i64, 2i64])', qr/\[10, 30\]/,
       'Gather counts from the end');
 fails('@onnx_gather([10, 20, 30], [3i64])', qr/E0604.*index 3 is out of range/,
       'and refuses an index behind it');
+gives(rly('run', spew(scratch('where.rly'), <<'END'), 'i=[7]'), 2, '',
+def @main(%i: Tensor[(1), int64]) {
+  let %rows = @onnx_gather([[10, 20], [30, 40]], %i);
+  %rows
+}
+END
+      qr{\A\S*where\.rly:2:15:\ error\[E0604\].*
+         shape\.rly:\d+:\d+:\n.*from\ here\ in\ the\ library.*
+         in\ \@main\ at\ \S*where\.rly:2:15}sx,
+      'the message tells of the call, and where the library has it');
 fails('@onnx_gather([10, 20, 30], [-4i64])', qr/E0604.*index -1 is out of/,
       'and one before its start');
 fails('@onnx_gather_nd([[1, 2]], [[0i64, 2i64]])', qr/E0604.*index 2 is out/,

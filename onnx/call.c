@@ -66,8 +66,31 @@ static void add_f32(StrBuf *out, float f) {
   scalar_print_literal(out, DT_FLOAT32, bits_from_f64(DT_FLOAT32, f));
 }
 
+/* The modes of a tree's nodes as numbers. */
+static bool add_modes(Import *im, const Onnx__NodeProto *n,
+                      const Onnx__AttributeProto *a, StrBuf *out) {
+  static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                      "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ",
+                                      "LEAF"};
+  enum { MODES = sizeof modes / sizeof *modes };
+  if (!a->n_strings) return node_error(im, n, E0804, "it has no nodes");
+  for (size_t i = 0; i < a->n_strings; i++) {
+    const ProtobufCBinaryData *s = &a->strings[i];
+    int k = 0;
+    while (k < MODES &&
+           (strlen(modes[k]) != s->len || memcmp(modes[k], s->data, s->len)))
+      k++;
+    if (k == MODES)
+      return node_error(im, n, E0804, "a node has a mode that is not known");
+    strbuf_addf(out, "%s%d", i ? ", " : "[", k);
+  }
+  strbuf_add_char(out, ']');
+  return true;
+}
+
 /* The value as it stands in a call.  `flag`: '?' a bool, '!' a scalar of the
- * dtype that is meant, '$' the dtype's name. */
+ * dtype that is meant, '$' the dtype's name, '#' integers of 64 bits, '~' modes
+ * of a tree's nodes as numbers. */
 bool add_attr(Import *im, const Onnx__NodeProto *n,
               const Onnx__AttributeProto *a, char flag, StrBuf *out) {
   const char *name;
@@ -83,13 +106,17 @@ bool add_attr(Import *im, const Onnx__NodeProto *n,
                             name ? name : "unknown one");
         if (flag == '$') strbuf_addf(out, "\"%s\"", dtype_name(t));
         else scalar_print_literal(out, t, bits_from_i64(t, 0));
-      } else strbuf_addf(out, "%lld", narrow(a->i));
+      } else if (flag == '#') strbuf_addf(out, "%lldi64", (long long)a->i);
+      else strbuf_addf(out, "%lld", narrow(a->i));
       return true;
     case IS_STRING: add_bytes(out, a->s); return true;
     case IS_INTS:
       if (!a->n_ints) strbuf_add(out, "zeros(shape=[0], dtype=\"int32\")");
-      for (size_t i = 0; i < a->n_ints; i++)
-        strbuf_addf(out, "%s%lld", i ? ", " : "[", narrow(a->ints[i]));
+      for (size_t i = 0; i < a->n_ints; i++) {
+        strbuf_add(out, i ? ", " : "[");
+        if (flag == '#') strbuf_addf(out, "%lldi64", (long long)a->ints[i]);
+        else strbuf_addf(out, "%lld", narrow(a->ints[i]));
+      }
       if (a->n_ints) strbuf_add_char(out, ']');
       return true;
     case IS_FLOATS:
@@ -101,6 +128,7 @@ bool add_attr(Import *im, const Onnx__NodeProto *n,
       if (a->n_floats) strbuf_add_char(out, ']');
       return true;
     case IS_STRINGS:
+      if (flag == '~') return add_modes(im, n, a, out);
       strbuf_add_char(out, '(');
       for (size_t i = 0; i < a->n_strings; i++) {
         add_bytes(out, a->strings[i]);
@@ -212,7 +240,7 @@ static bool add_attrs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
   const char *at = op->attrs ? op->attrs : "", *word;
   size_t len, found = 0;
   while (next_word(&at, &word, &len)) {
-    char flag = strchr("?!$-", *word) ? *word : 0;
+    char flag = strchr("?!$-#~", *word) ? *word : 0;
     if (flag) word++, len--;
     const char *colon = memchr(word, ':', len);
     size_t own = colon ? (size_t)(colon - word) : len;
@@ -237,7 +265,7 @@ static bool add_attrs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
     const char *name = n->attribute[i]->name ? n->attribute[i]->name : "";
     bool known = false;
     for (at = op->attrs ? op->attrs : ""; next_word(&at, &word, &len);) {
-      const char *w = word + (strchr("?!$-", *word) != NULL);
+      const char *w = word + (strchr("?!$-#~", *word) != NULL);
       size_t k = strcspn(w, ">: ");
       known |= k == strlen(name) && !strncmp(w, name, k);
     }

@@ -132,7 +132,8 @@ int64_t node_int(Import *im, const Onnx__NodeProto *n, const char *name,
                  int64_t otherwise);
 
 /* The value as it stands in a call.  `flag`: '?' a bool, '!' a scalar of the
- * dtype that is meant, '$' the dtype's name. */
+ * dtype that is meant, '$' the dtype's name, '#' integers of 64 bits, '~' modes
+ * of a tree's nodes as numbers. */
 bool add_attr(Import *im, const Onnx__NodeProto *n,
               const Onnx__AttributeProto *a, char flag, StrBuf *out);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define TRAINING "ai.onnx.preview.training"
+#define ML "ai.onnx.ml"
 #define MICROSOFT "com.microsoft"
 
 static const OnnxOp rows[] = {

@@ -334,3 +334,99 @@ for bits, zeros in ((4, True), (8, False)):
          f"@onnx_mat_mul_n_bits({text(a)}, {text(pack(q))}, "
          f"{text(scale.ravel())}, K=7, N=3, bits={bits}, block_size=4{more})",
          (a @ w.reshape(3, 8)[:, :7].T), 1e-4)
+
+# --- ai.onnx.ml ---------------------------------------------------------------
+
+TESTS = [np.less_equal, np.less, np.greater_equal, np.greater, np.equal,
+         np.not_equal]
+
+
+def forest(trees, features, ids):
+    """Random trees as lists of nodes, whose numbers are in no order, and of
+    weights at their leaves."""
+    nodes, leaves = [], []
+    for tree in range(trees):
+        numbers = list(rng.permutation(40))
+        def grow(depth):
+            n = int(numbers.pop())
+            if depth == 3 or (depth and rng.random() < 0.3):
+                nodes.append((tree, n, 6, 0, 0, 0, 0, 0))
+                for k in rng.choice(ids, 2, replace=False) if ids > 1 else [0]:
+                    leaves.append((tree, n, int(k), float(values())))
+                return n
+            at = len(nodes)
+            nodes.append(None)
+            yes, no = grow(depth + 1), grow(depth + 1)
+            nodes[at] = (tree, n, int(rng.integers(0, 4)),
+                         int(rng.integers(features)), float(values()),
+                         int(rng.integers(2)), yes, no)
+            return n
+        grow(0)
+    return nodes, leaves
+
+
+def weights_of(nodes, leaves, row):
+    """(id, weight) of each leaf that the row comes to."""
+    at = {(t, n): rest for t, n, *rest in nodes}
+    first = {}
+    for t, n, *_ in nodes:
+        first.setdefault(t, n)
+    for t, n in first.items():
+        while at[t, n][0] != 6:
+            mode, feature, value, missing, yes, no = at[t, n]
+            v = row[feature]
+            true = (np.isnan(v) and missing) or TESTS[mode](v, np.float32(value))
+            n = yes if true else no
+        yield from ((k, w) for u, m, k, w in leaves if (u, m) == (t, n))
+
+
+def attributes(nodes, leaves, what):
+    names = ("treeids nodeids modes featureids values "
+             "missing_value_tracks_true truenodeids falsenodeids").split()
+    parts = [f"nodes_{name}={text(np.array(column, np.float32 if name == 'values' else np.int32))}"
+             for name, column in zip(names, zip(*nodes))]
+    names = ["treeids", "nodeids", "ids", "weights"]
+    parts += [f"{what}_{name}={text(np.array(column, np.float32 if name == 'weights' else np.int32))}"
+              for name, column in zip(names, zip(*leaves))]
+    return ", ".join(parts)
+
+
+x = values(5, 3)
+x[1, 1] = x[2, 0] = np.nan
+rows = f"where({text(np.isnan(x))}, nanf, {text(np.nan_to_num(x))})"
+nodes, leaves = forest(4, 3, 3)
+for name, start, join in (("SUM", 0, lambda a, b: a + b),
+                          ("MIN", np.inf, min), ("AVERAGE", 0, lambda a, b: a + b / 4)):
+    want = np.full((5, 3), start, np.float64)
+    for i in range(5):
+        for k, w in weights_of(nodes, leaves, x[i]):
+            want[i, k] = join(want[i, k], w)
+    want = np.where(np.isinf(want), 1e30, want)
+    rows = f"where({text(np.isnan(x))}, nanf, {text(np.nan_to_num(x))})"
+    call = (f"@onnx_tree_ensemble_regressor({rows}, n_targets=3, "
+            f'aggregate_function="{name}", {attributes(nodes, leaves, "target")})')
+    case(f"TreeEnsembleRegressor, {name}", f"minimum({call}, 1e30f)", want, 1e-4)
+
+nodes, leaves = forest(3, 3, 1)
+score = np.array([sum(w for _, w in weights_of(nodes, leaves, r)) for r in x])
+rows = f"where({text(np.isnan(x))}, nanf, {text(np.nan_to_num(x))})"
+case("TreeEnsembleClassifier of two classes that have one score",
+     f"@onnx_tree_ensemble_classifier({rows}, classlabels_int64s=[7i64, 9i64], "
+     f'post_transform="LOGISTIC", {attributes(nodes, leaves, "class")}).1',
+     1 / (1 + np.exp(np.stack([score, -score], 1))))
+
+x, w, b = values(4, 3), values(3, 3), values(3)
+score = x @ w.T + b
+case("LinearClassifier, its labels",
+     f"@onnx_linear_classifier({text(x)}, classlabels_ints=[5i64, 6i64, 9i64], "
+     f"coefficients={text(w.ravel())}, intercepts={text(b)}).0",
+     np.array([5, 6, 9])[score.argmax(1)], 0)
+case("its scores", f"@onnx_linear_classifier({text(x)}, "
+     f"classlabels_ints=[5i64, 6i64, 9i64], coefficients={text(w.ravel())}, "
+     f'intercepts={text(b)}, post_transform="SOFTMAX").1', softmax(score))
+v, c = values(5, 3), values(5)
+far = ((x[:, None] - v[None]) ** 2).sum(-1)
+case("SVMRegressor", f"@onnx_svm_regressor({text(x)}, coefficients={text(c)}, "
+     'kernel_params=[0.5f, 0f, 3f], kernel_type="RBF", n_supports=5, '
+     f"rho=[0.25f], support_vectors={text(v.ravel())})",
+     (np.exp(-0.5 * far) @ c + 0.25)[:, None])

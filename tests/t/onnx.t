@@ -33,12 +33,13 @@ sub value {
   my $tensor = int_of(1, $dtype) . bytes_of(2, $shape);
   return bytes_of(1, $name) . bytes_of(2, bytes_of(1, $tensor));
 }
-sub node {
+sub inside_node {
   my ($op, $in, $out, @attrs) = @_;
-  return bytes_of(1, join '', (map { bytes_of(1, $_) } @$in),
-                  (map { bytes_of(2, $_) } @$out), bytes_of(3, "n_$out->[0]"),
-                  bytes_of(4, $op), map { bytes_of(5, $_) } @attrs);
+  return join '', (map { bytes_of(1, $_) } @$in),
+    (map { bytes_of(2, $_) } @$out), bytes_of(3, "n_$out->[0]"),
+    bytes_of(4, $op), map { bytes_of(5, $_) } @attrs;
 }
+sub node { bytes_of(1, inside_node(@_)) }
 sub tensor {
   my ($name, $dtype, $dims, @rest) = @_;
   return bytes_of(5, join '', (map { int_of(1, $_) } @$dims), int_of(2, $dtype),
@@ -190,6 +191,43 @@ my $loop = model(tensor('m', 7, [], bytes_of(9, pack 'q<', 3)),
   output('y', 1, 2), output('rows', 1, 3, 2));
 gives(rly('run', file('loop.onnx', $loop), 'x=[1, 2]'), 0,
       qr/\[ 8\.0, 16\.0\]/, '', 'a loop');
+
+# --- ai.onnx.ml -------------------------------------------------------------
+
+sub ml_model {
+  my ($op, $in, $out, $attrs, @ports) = @_;
+  return model(bytes_of(1, inside_node($op, $in, $out, @$attrs)
+                           . bytes_of(7, 'ai.onnx.ml')), @ports)
+         . bytes_of(8, bytes_of(1, 'ai.onnx.ml') . int_of(2, 3));
+}
+sub list_attr {
+  my ($name, $field, $type, @items) = @_;
+  return bytes_of(1, $name) . join('', map { bytes_of($field, $_) } @items)
+         . int_of(20, $type);
+}
+sub float_list { bytes_of(1, $_[0]) . bytes_of(7, pack 'f<*', @{$_[1]})
+                 . int_of(20, 6) }
+my $tree = ml_model('TreeEnsembleRegressor', ['x'], ['y'],
+  [ints_attr('nodes_treeids', [0, 0, 0]), ints_attr('nodes_nodeids', [0, 1, 2]),
+   list_attr('nodes_modes', 9, 8, qw(BRANCH_LT LEAF LEAF)),
+   ints_attr('nodes_featureids', [1, 0, 0]),
+   float_list('nodes_values', [2, 0, 0]),
+   ints_attr('nodes_truenodeids', [1, 0, 0]),
+   ints_attr('nodes_falsenodeids', [2, 0, 0]),
+   ints_attr('target_treeids', [0, 0]), ints_attr('target_nodeids', [1, 2]),
+   ints_attr('target_ids', [0, 0]), float_list('target_weights', [5, 7]),
+   int_attr('n_targets', 1)],
+  input('x', 1, 2, 2), output('y', 1, 2, 1));
+gives(rly('run', file('tree.onnx', $tree), 'x=[[9, 1.5], [9, 2]]'), 0,
+      qr/\[\[5\.0\],\s*\[7\.0\]\]/, '', 'a tree of named modes');
+refused($tree =~ s/BRANCH_LT/BRANCH_XX/r,
+        qr/E0804.*a mode that is not known/, 'an unknown mode');
+my $encoder = ml_model('LabelEncoder', ['x'], ['y'],
+  [ints_attr('keys_int64s', [(1 << 40) + 1, 3]),
+   float_list('values_floats', [0.5, 2])],
+  input('x', 7, 2), output('y', 1, 2));
+gives(rly('run', file('encoder.onnx', $encoder), 'x=[1099511627777, 4]'), 0,
+      qr/\[ ?0\.5, -0\.0\]/, '', 'keys of 64 bits, and the default');
 
 # --- What PyTorch exports ---------------------------------------------------
 

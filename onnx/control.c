@@ -77,6 +77,8 @@ typedef struct Looping {
   const char *fn;
   Texts state, rows, starts;
   bool sequences; /* its rows are sequences, and stay so */
+  /* Of the tensors of its rows: along which axis, and is the last one first? */
+  const Onnx__AttributeProto *axes, *directions;
 } Looping;
 
 static void looping_init(Looping *l, Import *im, const Onnx__NodeProto *n,
@@ -138,9 +140,24 @@ static bool finish(Looping *l, const char *next, size_t first,
   for (size_t i = 0; i < l->n->n_output && fine; i++) {
     if (!*l->n->output[i]) continue;
     const char *out = bind_local(im, l->n->output[i]);
-    const char *rows = l->sequences ? "@rev" : "@onnx_rows";
+    size_t row = i - l->state.len;
+    bool back = l->directions && i >= l->state.len &&
+                row < l->directions->n_ints && l->directions->ints[row];
+    long long axis = l->axes && i >= l->state.len && row < l->axes->n_ints
+                         ? (long long)l->axes->ints[row]
+                         : 0;
     if (i < l->state.len) line(im, "let %s = %s.%zu;", out, end, i);
-    else line(im, "let %s = %s(%s.%zu);", out, rows, end, i);
+    else if (l->sequences) line(im, "let %s = @rev(%s.%zu);", out, end, i);
+    else {
+      line(im,
+           back ? "let %s = @onnx_rows(@rev(%s.%zu));"
+                : "let %s = @onnx_rows(%s.%zu);",
+           out, end, i);
+      if (axis) {
+        const char *moved = bind_local(im, l->n->output[i]);
+        line(im, "let %s = @onnx_first_to(%s, %lld);", moved, out, axis);
+      }
+    }
     if (i < l->state.len) set_type(im, out, type_of(im, l->state.data[i]));
     else if (l->sequences) set_type(im, out, onnx_sequence_type());
   }
@@ -312,14 +329,11 @@ bool emit_scan(Import *im, const Onnx__NodeProto *n) {
     return node_error(im, n, E0804, "its body gives too few values");
   const Onnx__AttributeProto *axes = node_attr(im, n, "scan_input_axes");
   const Onnx__AttributeProto *back = node_attr(im, n, "scan_input_directions");
-  if (node_attr(im, n, "scan_output_axes") ||
-      node_attr(im, n, "scan_output_directions"))
-    return node_error(im, n, E0805,
-                      "a Scan with axes or directions of its outputs is not "
-                      "imported");
   bool failed = false;
   Looping l;
   looping_init(&l, im, n, g, "scan");
+  l.axes = node_attr(im, n, "scan_output_axes");
+  l.directions = node_attr(im, n, "scan_output_directions");
   Texts over;
   VEC_INIT(&over, im->mem);
   for (size_t i = 0; i < n->n_input; i++) {

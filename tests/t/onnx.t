@@ -322,6 +322,19 @@ $text = streams('a Scan', $scan, ['--stateful'], {
 like($text, qr/^let \@s0: Ref\[Tensor\[\(2\), float32\]\] = ref\(zeros/m,
      'a state of a known shape');
 
+my $across = model(
+  node('Scan', ['x'], ['a', 'b'],
+       graph_attr('body', node('Neg', ['v'], ['n']), node('Abs', ['v'], ['m']),
+                  input('v', 1, 2), output('n', 1, 2), output('m', 1, 2)),
+       int_attr('num_scan_inputs', 1), ints_attr('scan_input_axes', [1]),
+       ints_attr('scan_output_axes', [-1, 0]),
+       ints_attr('scan_output_directions', [1, 0])),
+  input('x', 1, 2, 3), output('a', 1, 2, 3), output('b', 1, 3, 2));
+gives(rly('run', file('across.onnx', $across), 'x=[[1, 2, 3], [4, 5, 6]]'), 0,
+      qr/\[\[-3\.0,\ -2\.0,\ -1\.0\],\s*\[-6\.0,\ -5\.0,\ -4\.0\]\].*
+         \[\[1\.0,\ 4\.0\],\s*\[2\.0,\ 5\.0\],\s*\[3\.0,\ 6\.0\]\]/sx, '',
+      'a Scan along other axes, and backwards');
+
 # The length of a cache grows: its name is not the output's.
 my $caches = model(
   node('Concat', ['past.a', 'x'], ['present.a'], int_attr('axis', 0)),

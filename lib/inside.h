@@ -21,6 +21,7 @@
 #include "passes/pass.h"
 #include "passes/pipeline.h"
 #include "passes/tail.h"
+#include "rules/values.h"
 #include "stepper/stepper.h"
 #include "tensor/facts.h"
 #include "types/types.h"

@@ -145,6 +145,8 @@ typedef struct OpInfo {
                                                 values that types mention */
   KnownFn *known;    /* the same on values known before the program runs, where
                         `dim` does not tell it */
+  bool commutes;     /* operands 0 and 1 in the other order give the same bits,
+                        any NaN being like any other */
   bool in_place;     /* out may be operand 0 itself; of an element-wise operator
                         any operand, whether or not this is set */
   bool prints;       /* an effect: it writes */

@@ -56,12 +56,20 @@ typedef struct PassInfo {
 extern const PassInfo pass_info[];
 extern const int pass_count;
 
+/* Rules that a pass applies.  They may be of another program over the same
+ * names. */
+typedef struct RuleList {
+  int count;
+  const Item *const *items; /* ITEM_RULEs, checked */
+} RuleList;
+
 /* A pass as it is called: with its arguments, and what its caller allows and
  * counts. */
 typedef struct PassCall {
   const PassInfo *pass;
   int64_t args[PASS_ARGS_MAX]; /* in the order of the row */
   bool fast_math;              /* may it change the bits of floats? */
+  RuleList rules;              /* of ApplyRules */
   uint64_t most_rewrites;      /* it stops after so many */
   uint64_t rewrites;           /* it has made so many */
   Span last_rewrite;           /* where it made the last of them */

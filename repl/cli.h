@@ -34,7 +34,10 @@ typedef struct Cli {
   const char *reduce;
   TextList state; /* of import */
   TextList exec;  /* of opt */
+  TextList rules, rule;
   uint64_t repeat, steps;
+  uint64_t trials, seed;
+  double budget;
   TextList params, inputs, breaks;
   TextList bind_shape, bind;
   TextList entries;                           /* of fmt */
@@ -61,7 +64,8 @@ enum {
   IN_OPT = 16384,
   IN_GRAPH = 32768,
   IN_IMPORT = 65536,
-  IN_ALL = 131071,
+  IN_VERIFY = 131072,
+  IN_ALL = 262143,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -185,6 +189,7 @@ int command_step(const Cli *cli);
 int command_passes(const Cli *cli);
 int command_opt(const Cli *cli);
 int command_import(const Cli *cli);
+int command_verify(const Cli *cli);
 int command_doc(const Cli *cli);
 int command_learn(const Cli *cli);
 

@@ -39,6 +39,8 @@ static const Command commands[] = {
     {"import", "MODEL.onnx [-o NAME] | --test DIR...", IN_IMPORT,
      command_import, "write an ONNX model as a program and its weights"},
     {"opt", "FILE", IN_OPT, command_opt, "print what passes make of a program"},
+    {"verify", "FILE...", IN_VERIFY, command_verify,
+     "try to refute the rules of rewriting in these files"},
     {"passes", "[NAME]", IN_PASSES, command_passes,
      "list passes over programs, or explain one"},
     {"explain", "[CODE | WORD]", IN_EXPLAIN, command_explain,

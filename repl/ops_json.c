@@ -373,6 +373,7 @@ static void add_row(StrBuf *out, const OpInfo *op) {
   add_text(out, "negated", op->negated ? op->negated->name : NULL);
   add_text(out, "fused_as", op->fused_as ? op->fused_as->name : NULL);
   add_bool(out, "on_dimensions", op->dim != NULL);
+  add_bool(out, "commutes", op->commutes);
   add_bool(out, "in_place", op->in_place);
   add_bool(out, "prints", op->prints);
   add_bool(out, "identity", op->identity);

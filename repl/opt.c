@@ -29,7 +29,86 @@ static bool read_print(Opt *o, const char *name, bool *all,
   return *all || *one;
 }
 
-/* The passes of the table, then the commands. */
+/* --- Rules ---------------------------------------------------------------- */
+
+static bool names_rule(const Cli *cli, const Name *name) {
+  for (int i = 0; i < cli->rule.count; i++) {
+    const char *text = cli->rule.items[i];
+    if (strcmp(text + (*text == '@'), name->text) == 0) return true;
+  }
+  return false;
+}
+
+static bool is_wanted(const Cli *cli, const Item *item) {
+  if (item->kind != ITEM_RULE) return false;
+  if (cli->rule.count) return names_rule(cli, item->name);
+  return item->grade.kind == GRADE_BITS || cli->fast_math;
+}
+
+/* Each of --rule must be one of the rules. */
+static bool all_found(Opt *o, const RuleList *rules, const RuleList *all) {
+  const TextList *wanted = &o->h->cli->rule;
+  for (int i = 0; i < wanted->count; i++) {
+    const char *text = wanted->items[i] + (*wanted->items[i] == '@');
+    bool found = false;
+    for (int k = 0; k < rules->count && !found; k++)
+      found = strcmp(rules->items[k]->name->text, text) == 0;
+    if (found) continue;
+    Diag *d = diag_error(o->h->program->ir->diags, E0520, SPAN_NONE,
+                         "no rule `@%s` in the files of --rules", text);
+    Suggestion near = suggestion_for(text);
+    for (int k = 0; k < all->count; k++)
+      suggestion_offer(&near, all->items[k]->name->text);
+    if (near.best) diag_hint(d, "did you mean `@%s`?", near.best);
+    return false;
+  }
+  return true;
+}
+
+/* The rules belong to the host's program. */
+static bool read_rules(Opt *o, RuleList *rules) {
+  const Cli *cli = o->h->cli;
+  RuleList all = {0};
+  VEC(const Item *) found, wanted;
+  VEC_INIT(&found, o->arena.mem);
+  VEC_INIT(&wanted, o->arena.mem);
+  bool ok = true;
+  for (int i = 0; ok && i < cli->rules.count; i++) {
+    Unit *u = program_parse_file(o->h->program, cli->rules.items[i]);
+    ok = u && unit_check(o->h->program->ir, u);
+    for (int k = 0; ok && k < u->item_count; k++) {
+      if (u->items[k].kind != ITEM_RULE) continue;
+      VEC_PUSH(&found, &u->items[k]);
+      if (is_wanted(cli, &u->items[k])) VEC_PUSH(&wanted, &u->items[k]);
+    }
+  }
+  all = (RuleList){(int)found.len, found.data};
+  *rules = (RuleList){(int)wanted.len, VEC_TO_ARENA(&wanted, &o->arena)};
+  ok = ok && rules->items && all_found(o, rules, &all);
+  VEC_DONE(&found);
+  VEC_DONE(&wanted);
+  return ok;
+}
+
+/* Adds the pass that applies them, unless --passes says where it stands. */
+static bool add_rules(Opt *o) {
+  RuleList rules;
+  const PassInfo *apply = pass_find("ApplyRules");
+  bool placed = false;
+  if (!read_rules(o, &rules)) return false;
+  for (int i = 0; i < o->count; i++) {
+    if (o->passes[i].exec || o->passes[i].call.pass != apply) continue;
+    o->passes[i].call.rules = rules;
+    placed = true;
+  }
+  if (placed || !o->h->cli->rules.count) return true;
+  OptPass *pass = &o->passes[o->count++];
+  *pass = (OptPass){.call = pass_call_of(apply)};
+  pass->call.rules = rules;
+  return true;
+}
+
+/* The passes of the table, then the commands, then the rules. */
 static bool read_passes(Opt *o) {
   const Cli *cli = o->h->cli;
   Pipeline *pipeline = arena_alloc(&o->arena, sizeof *pipeline);
@@ -37,13 +116,14 @@ static bool read_passes(Opt *o) {
   if (!pipeline) return false;
   pipeline->count = 0;
   const char *text = cli->passes                 ? cli->passes
-                     : cli->exec.count == 0      ? pipeline_level(level)
+                     : cli->exec.count + cli->rules.count == 0
+                         ? pipeline_level(level)
                      : cli->level1 || level != 1 ? pipeline_level(level)
                                                  : "";
   if (!pipeline_read(o->h->program->ir, "--passes", text, pipeline))
     return false;
   size_t count = (size_t)pipeline->count + (size_t)cli->exec.count;
-  o->passes = ARENA_ARRAY(&o->arena, OptPass, count + 1);
+  o->passes = ARENA_ARRAY(&o->arena, OptPass, count + 2);
   if (!o->passes) return false;
   for (int i = 0; i < pipeline->count; i++) {
     o->passes[i] = (OptPass){.call = pipeline->calls[i]};
@@ -53,7 +133,7 @@ static bool read_passes(Opt *o) {
   for (int i = 0; i < cli->exec.count; i++)
     o->passes[o->count++] =
         (OptPass){.exec = cli->exec.items[i], .call.most_rewrites = UINT64_MAX};
-  return true;
+  return add_rules(o);
 }
 
 static bool read_flags(Opt *o) {
@@ -64,6 +144,10 @@ static bool read_flags(Opt *o) {
   }
   if (cli->limits.safe && cli->reduce) {
     host_usage(o->h, "--safe runs no commands: --reduce");
+    return false;
+  }
+  if (cli->rule.count && !cli->rules.count) {
+    host_usage(o->h, "--rule needs the file of the rule: --rules FILE");
     return false;
   }
   return read_passes(o) &&

@@ -63,7 +63,7 @@ static bool same_real(double a, double b) {
 }
 
 /* Lists nest as deep as they are written. */
-static bool attr_expr_same(Val *x, Val *y) {
+bool attr_expr_same(Val *x, Val *y) {
   if (x->kind == AX_INT && y->kind == AX_INT) return x->integer == y->integer;
   if (is_number(x) && is_number(y)) return same_real(number(x), number(y));
   if (x->kind != y->kind) return false;

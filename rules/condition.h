@@ -25,6 +25,7 @@ typedef struct RuleBound {
   const Rule *rule;
   RuleArg *args;           /* by parameter in brackets */
   const AttrExpr **attrs;  /* by attribute variable; NULL: nothing yet */
+  bool wide; /* an instance has float64 for every dtype of floats */
   /* The type of a parameter: its dtype and its dims, of which some may be no
    * numbers; the rank, or -1 where that is not known. */
   int (*shape)(const struct RuleBound *b, int var, DType *dtype, Dim *dims);
@@ -43,6 +44,7 @@ const AttrExpr *rule_attr(const RuleBound *b, const AttrExpr *x);
 /* Does the condition hold? */
 bool rule_holds(const RuleBound *b);
 
+bool attr_expr_same(const AttrExpr *x, const AttrExpr *y);
 const AttrExpr *attr_expr_int(Arena *a, int64_t value);
 const AttrExpr *attr_expr_bool(Arena *a, bool value);
 const AttrExpr *attr_expr_real(Arena *a, double value);

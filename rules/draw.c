@@ -5,15 +5,14 @@
 
 /* --- Chance --------------------------------------------------------------- */
 
-static uint64_t rng_next(Rng *r) {
+uint64_t rng_next(Rng *r) {
   uint64_t z = r->state += 0x9E3779B97F4A7C15u;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
   z = (z ^ z >> 27) * 0x94D049BB133111EBu;
   return z ^ z >> 31;
 }
 
-/* From 0 to n - 1. */
-static int rng_below(Rng *r, int n) { return (int)(rng_next(r) % (uint64_t)n); }
+int rng_below(Rng *r, int n) { return (int)(rng_next(r) % (uint64_t)n); }
 
 /* --- Shapes and dtypes ---------------------------------------------------- */
 
@@ -69,7 +68,10 @@ static void draw_args(Draw *d, Rng *r, DrawSize size) {
     else if (kind == KIND_SHAPE) {
       draw_shape(r, size, shape, arg);
       shape = arg;
-    } else if (kind != KIND_TYPE) arg->dtype = draw_dtype(r, kind);
+    } else if (kind != KIND_TYPE) {
+      arg->dtype = draw_dtype(r, kind);
+      if (d->bound.wide && dtype_is_float(arg->dtype)) arg->dtype = DT_FLOAT64;
+    }
   }
 }
 
@@ -267,12 +269,13 @@ static const AttrExpr *fact_of(const RuleBound *b, const char *name, int var) {
   return attr_expr_bool(b->arena, true);
 }
 
-bool rule_draw(Program *p, Arena *arena, const Rule *rule, Rng *r,
-               DrawSize size, Draw *d) {
+static bool draw(Program *p, Arena *arena, const Rule *rule, Rng *r,
+                 DrawSize size, bool wide, Draw *d) {
   const Fn *fn = rule->fn;
   *d = (Draw){.bound = {.p = p,
                         .arena = arena,
                         .rule = rule,
+                        .wide = wide,
                         .shape = shape_of,
                         .fact = fact_of,
                         .data = d}};
@@ -299,4 +302,14 @@ bool rule_draw(Program *p, Arena *arena, const Rule *rule, Rng *r,
     if (!b->attrs[i]) return false;
   }
   return rule_holds(b);
+}
+
+bool rule_draw(Program *p, Arena *arena, const Rule *rule, Rng *r,
+               DrawSize size, Draw *out) {
+  return draw(p, arena, rule, r, size, false, out);
+}
+
+bool rule_draw_wide(Program *p, Arena *arena, const Rule *rule, Rng *r,
+                    DrawSize size, Draw *out) {
+  return draw(p, arena, rule, r, size, true, out);
 }

@@ -9,6 +9,9 @@
 typedef struct Rng {
   uint64_t state;
 } Rng;
+uint64_t rng_next(Rng *r);
+/* From 0 to n - 1. */
+int rng_below(Rng *r, int n);
 
 /* What a variable is: a tensor's dtype and shape. */
 typedef struct VarDraw {
@@ -33,5 +36,8 @@ typedef enum DrawSize { DRAW_SMALL, DRAW_ALL } DrawSize;
  * not hold of them, an axis is negative, a tensor is too large; draw again. */
 bool rule_draw(Program *p, Arena *arena, const Rule *rule, Rng *r,
                DrawSize size, Draw *out);
+/* The same with float64 in the place of every dtype of floats. */
+bool rule_draw_wide(Program *p, Arena *arena, const Rule *rule, Rng *r,
+                    DrawSize size, Draw *out);
 
 #endif

@@ -56,6 +56,24 @@ static const TypeExpr *arg_type(const RuleBound *b, int param) {
   return t;
 }
 
+static bool narrow_float(DType t) {
+  return dtype_is_float(t) && t != DT_FLOAT64;
+}
+
+/* Types nest no deeper than the parser lets them. */
+static const TypeExpr *widened(Arena *a, const TypeExpr *t) {
+  TypeExpr *made = t ? arena_copy(a, t, sizeof *t) : NULL;
+  if (!made) return t;
+  if (t->kind == TX_TENSOR && narrow_float(t->dtype)) made->dtype = DT_FLOAT64;
+  const TypeExpr **args =
+      ARENA_ARRAY(a, const TypeExpr *, (size_t)t->arg_count + 1);
+  for (int i = 0; args && i < t->arg_count; i++)
+    args[i] = widened(a, t->args[i]);
+  made->args = args;
+  if (t->result) made->result = widened(a, t->result);
+  return made;
+}
+
 const TypeExpr *rule_type(const RuleBound *b, int var) {
   const Fn *fn = b->rule->fn;
   int n = fn->type_param_count;
@@ -63,8 +81,10 @@ const TypeExpr *rule_type(const RuleBound *b, int var) {
       ARENA_ARRAY(b->arena, const TypeExpr *, (size_t)n + 1);
   if (!args) return NULL;
   for (int i = 0; i < n; i++) args[i] = arg_type(b, i);
-  return type_expr_put(b->p->mem, b->arena, fn->params[var]->annotation, n,
-                       fn->type_params, args);
+  const TypeExpr *t =
+      type_expr_put(b->p->mem, b->arena, fn->params[var]->annotation, n,
+                    fn->type_params, args);
+  return b->wide ? widened(b->arena, t) : t;
 }
 
 /* --- Sides ---------------------------------------------------------------- */
@@ -78,14 +98,33 @@ static const Expr *put_dim(const RuleBound *b, const Expr *e) {
   return t ? expr_const(b->arena, e->span, t) : NULL;
 }
 
+/* A literal, as float64. */
+static const Expr *wide_literal(const RuleBound *b, const Expr *e) {
+  const Tensor *was = e->constant;
+  if (was->rank > 0 || !narrow_float((DType)was->dtype)) return e;
+  Value bits = bits_from_f64(DT_FLOAT64, tensor_f64_at(was, 0));
+  struct Tensor *t = program_scalar(b->p, DT_FLOAT64, bits);
+  return t ? expr_const(b->arena, e->span, t) : e;
+}
+
+/* "float64" for the name of another dtype of floats. */
+static const AttrExpr *wide_attr(const RuleBound *b, const AttrExpr *x) {
+  DType t = x->kind == AX_STRING ? dtype_find(x->text, (size_t)x->count)
+                                 : DTYPE_NONE;
+  return t != DTYPE_NONE && narrow_float(t) ? attr_expr_text(b->arena, "float64")
+                                            : x;
+}
+
 static bool put_attrs(const RuleBound *b, const Expr *was, Expr *made) {
   size_t n = (size_t)was->call.attr_count;
   Attr *attrs = arena_copy(b->arena, was->call.attrs, n * sizeof *attrs);
   if (!attrs) return false;
   made->call.attrs = attrs;
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++) {
     if (!(attrs[i].value = rule_attr(b, was->call.attrs[i].value)))
       return false;
+    if (b->wide) attrs[i].value = wide_attr(b, attrs[i].value);
+  }
   return true;
 }
 
@@ -103,6 +142,8 @@ const Expr *rule_side(const RuleBound *b, const Expr *side) {
       if (number) expr_map_put(&m, number);
       ok = number != NULL;
     }
+    if (b->wide && m.walk.event == WALK_ENTER && e->kind == EX_CONST)
+      expr_map_put(&m, wide_literal(b, e));
     if (m.walk.event == WALK_LEAVE && e->kind == EX_CALL &&
         e->call.attr_count > 0)
       ok = put_attrs(b, e, expr_map_own(&m));

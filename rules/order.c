@@ -7,10 +7,9 @@
  *
  *   %x + if (%c) {%y} else {%f(%z)}     x  c  if  y  else  z  call f  end
  *
- * Pure variables, and branches without events, leave no trace. */
+ * Variables that are pure or constants, and branches without events, leave no
+ * trace. */
 #include "rules/rule.h"
-
-#include <string.h>
 
 typedef enum EventKind { EVALUATE, CALL, BEGIN_IF, BEGIN_ELSE, END_IF } EventKind;
 
@@ -31,6 +30,11 @@ static void add(Order *o, EventKind kind, int var, Span span) {
   o->events[o->count++] = (Event){kind, var, o->depth, span};
 }
 
+/* Does evaluating the variable leave no trace? */
+static bool is_pure(const Rule *rule, int var) {
+  return rule_demands(rule, "pure", var) || rule_is_constant(rule, var);
+}
+
 static void list(Order *o, const Expr *e);
 
 static void list_if(Order *o, const Expr *e) {
@@ -49,7 +53,7 @@ static void list_if(Order *o, const Expr *e) {
 /* Bounded by RULE_NODES_MAX. */
 static void list(Order *o, const Expr *e) {
   int var = rule_var(o->rule, e);
-  if (var >= 0 && !rule_demands(o->rule, "pure", var))
+  if (var >= 0 && !is_pure(o->rule, var))
     add(o, EVALUATE, var, e->span);
   if (e->kind == EX_IF) {
     list_if(o, e);
@@ -61,7 +65,7 @@ static void list(Order *o, const Expr *e) {
   else
     for (int i = 0; i < e->count; i++) list(o, e->args[i]);
   int callee = e->kind == EX_CALL ? rule_var(o->rule, e->call.callee) : -1;
-  if (callee >= 0 && !rule_demands(o->rule, "pure", callee))
+  if (callee >= 0 && !is_pure(o->rule, callee))
     add(o, CALL, callee, e->span);
 }
 

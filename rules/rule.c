@@ -13,16 +13,19 @@ const Expr *rule_bare(const Expr *e) {
   return e;
 }
 
-/* The operator that a parsed call names; NULL: it is no such call. */
-static const OpInfo *rule_op(const Expr *e) {
+const OpInfo *rule_op(const Expr *e) {
   bool dyn;
   if (e->kind != EX_CALL || e->call.callee->kind != EX_IDENT) return NULL;
   OpId id = op_find(e->call.callee->name->text, &dyn);
   return id == OP_COUNT || dyn ? NULL : op_info(id);
 }
 
-/* Which attribute of the operator has that name; -1: none. */
-static int rule_attr_index(const OpInfo *op, const Name *name) {
+bool rule_commutes(const Expr *e) {
+  const OpInfo *op = rule_op(e);
+  return op && op->commutes && e->count == 2;
+}
+
+int rule_attr_index(const OpInfo *op, const Name *name) {
   for (int i = 0; i < op->attr_count; i++)
     if (!strcmp(attr_name_text(op->attrs[i].name), name->text)) return i;
   return -1;
@@ -73,9 +76,11 @@ Rule rule_of(Mem *mem, const Item *item) {
                .when = sides->count == 3 ? sides->args[2] : NULL};
   ExprWalk w;
   expr_walk_start(&w, mem, WALK_ENTER, rule.left);
-  while (expr_walk_next(&w))
+  while (expr_walk_next(&w)) {
+    rule.commuting += rule.commuting < COMMUTING_MAX && rule_commutes(w.at);
     for (int i = 0; w.at->kind == EX_CALL && i < w.at->call.attr_count; i++)
       add_attr_var(&rule, w.at, &w.at->call.attrs[i]);
+  }
   expr_walk_end(&w);
   return rule;
 }
@@ -89,28 +94,36 @@ static bool is_fact(const Rule *rule, const Expr *e, const char *name,
          rule_var(rule, e->args[0]) == var;
 }
 
-/* `a && b` is `if (a) {b} else {False}`. */
-bool rule_demands(const Rule *rule, const char *name, int var) {
-  const Expr *e = rule->when;
-  for (; e && e->kind == EX_IF && e->sugar == SUGAR_AND; e = e->args[0])
-    if (is_fact(rule, rule_bare(e->args[1]), name, var)) return true;
-  return e && is_fact(rule, rule_bare(e), name, var);
-}
-
-/* The condition is bounded as the rule is, and has no scopes. */
-static bool mentions_fact(const Rule *rule, const Expr *e, const char *name,
-                          int var) {
+/* The condition is bounded as the rule is.  What stands in an `if` (`||`) need
+ * not be asked. */
+static bool asks(const Rule *rule, const Expr *e, const char *name, int var) {
+  e = rule_bare(e);
   if (is_fact(rule, e, name, var)) return true;
-  if (e->kind == EX_BLOCK)
-    return mentions_fact(rule, e->block->result, name, var);
-  for (int i = 0; i < e->count; i++)
-    if (mentions_fact(rule, e->args[i], name, var)) return true;
+  for (int i = 0; e->kind != EX_IF && i < e->count; i++)
+    if (asks(rule, e->args[i], name, var)) return true;
   return false;
 }
 
+/* `a && b` is `if (a) {b} else {False}`. */
+static bool demands(const Rule *rule,
+                    bool (*test)(const Rule *rule, const Expr *e,
+                                 const char *name, int var),
+                    const char *name, int var) {
+  const Expr *e = rule->when ? rule_bare(rule->when) : NULL;
+  for (; e && e->kind == EX_IF && e->sugar == SUGAR_AND;
+       e = rule_bare(e->args[0]))
+    if (test(rule, rule_bare(e->args[1]), name, var)) return true;
+  return e && test(rule, e, name, var);
+}
+
+bool rule_demands(const Rule *rule, const char *name, int var) {
+  return demands(rule, is_fact, name, var);
+}
+
+/* Only of a constant is the value known. */
 bool rule_is_constant(const Rule *rule, int var) {
-  return rule->when && (rule_demands(rule, "is_constant", var) ||
-                        mentions_fact(rule, rule->when, "value", var));
+  return demands(rule, is_fact, "is_constant", var) ||
+         demands(rule, asks, "value", var);
 }
 
 /* --- Checks --------------------------------------------------------------- */
@@ -313,7 +326,7 @@ static bool check_size(Checks *c) {
   expr_walk_start(&w, c->p->mem, WALK_ENTER, c->rule->fn->body);
   while (count <= RULE_NODES_MAX && expr_walk_next(&w)) count++;
   expr_walk_end(&w);
-  if (c->rule->fn->param_count > 31) count = RULE_NODES_MAX + 1;
+  if (c->rule->fn->param_count > RULE_PARAMS_MAX) count = RULE_NODES_MAX + 1;
   if (count > RULE_NODES_MAX)
     wrong(c, c->rule->item->name_span, "the rule `@%s` is too large",
           c->rule->item->name->text);

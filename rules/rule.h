@@ -15,8 +15,10 @@ typedef struct AttrVar {
 } AttrVar;
 
 enum {
+  RULE_PARAMS_MAX = 31,
   RULE_NODES_MAX = 400, /* of a rule: what recurses over one is as deep */
   ATTR_VARS_MAX = 32,
+  COMMUTING_MAX = 6, /* so 2^6 orders of operands are tried */
 };
 
 typedef struct Rule {
@@ -26,6 +28,7 @@ typedef struct Rule {
   const Expr *when; /* NULL: none */
   int attr_count;
   AttrVar attrs[ATTR_VARS_MAX]; /* in the order of the left side */
+  int commuting; /* calls of the left side whose operands may be swapped */
 } Rule;
 
 /* The parts of an ITEM_RULE. */
@@ -42,6 +45,12 @@ int rule_var(const Rule *rule, const Expr *e);
 int rule_attr_var(const Rule *rule, const Expr *e);
 /* Which parameter in brackets; -1: none. */
 int rule_type_param(const Rule *rule, const Name *name);
+/* The operator that a parsed call names; NULL: it is no such call. */
+const OpInfo *rule_op(const Expr *e);
+/* Does the call commute? */
+bool rule_commutes(const Expr *e);
+/* Which attribute of the operator has that name; -1: none. */
+int rule_attr_index(const OpInfo *op, const Name *name);
 /* Without braces that mean nothing. */
 const Expr *rule_bare(const Expr *e);
 /* Does the condition demand `name(%x)`: is that among what `&&` joins? */

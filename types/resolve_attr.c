@@ -30,80 +30,80 @@ const MetaEntry *find_meta(const Unit *unit, const char *key, int64_t index) {
 /* --- Conversion -------------------------------------------------------------
  * Each answers whether the written value is of its kind. */
 
-static bool read_int(Resolver *r, const AttrExpr *x, AttrValue *v) {
-  (void)r;
+static bool read_int(Arena *arena, const AttrExpr *x, AttrValue *v) {
+  (void)arena;
   v->integer = dim_of(x->integer);
   return x->kind == AX_INT && dim_is_number(v->integer);
 }
 
 /* An integer is a number, too: alpha=1. */
-static bool read_float(Resolver *r, const AttrExpr *x, AttrValue *v) {
-  (void)r;
+static bool read_float(Arena *arena, const AttrExpr *x, AttrValue *v) {
+  (void)arena;
   v->real = x->kind == AX_FLOAT ? x->real : (double)x->integer;
   return x->kind == AX_FLOAT || x->kind == AX_INT;
 }
 
 /* 0 and 1 stand for False and True in metadata and in TVM's text. */
-static bool read_bool(Resolver *r, const AttrExpr *x, AttrValue *v) {
-  (void)r;
+static bool read_bool(Arena *arena, const AttrExpr *x, AttrValue *v) {
+  (void)arena;
   v->integer = dim_of(x->integer != 0);
   return x->kind == AX_BOOL ||
          (x->kind == AX_INT && (x->integer == 0 || x->integer == 1));
 }
 
-static bool read_string(Resolver *r, const AttrExpr *x, AttrValue *v) {
+static bool read_string(Arena *arena, const AttrExpr *x, AttrValue *v) {
   if (x->kind != AX_STRING) return false;
-  v->text = arena_strndup(r->arena, x->text, (size_t)x->count);
+  v->text = arena_strndup(arena, x->text, (size_t)x->count);
   return true;
 }
 
 /* The empty string names none; lacks_dtype says where it may stand. */
-static bool read_dtype(Resolver *r, const AttrExpr *x, AttrValue *v) {
-  (void)r;
+static bool read_dtype(Arena *arena, const AttrExpr *x, AttrValue *v) {
+  (void)arena;
   if (x->kind != AX_STRING) return false;
   v->dtype = dtype_find(x->text, (size_t)x->count);
   return v->dtype != DTYPE_NONE || x->count == 0;
 }
 
-static bool read_ints(Resolver *r, const AttrExpr *x, AttrValue *v) {
+static bool read_ints(Arena *arena, const AttrExpr *x, AttrValue *v) {
   if (x->kind != AX_LIST) return false;
-  Dim *ints = ARENA_ARRAY(r->arena, Dim, (size_t)x->count);
+  Dim *ints = ARENA_ARRAY(arena, Dim, (size_t)x->count);
   v->count = ints ? x->count : 0;
   v->ints = ints;
   for (int i = 0; i < v->count; i++) {
     AttrValue item;
-    if (!read_int(r, x->items[i], &item)) return false;
+    if (!read_int(arena, x->items[i], &item)) return false;
     ints[i] = item.integer;
   }
   return true;
 }
 
-static bool read_int_or_ints(Resolver *r, const AttrExpr *x, AttrValue *v) {
+static bool read_int_or_ints(Arena *arena, const AttrExpr *x, AttrValue *v) {
   v->count = COUNT_SCALAR;
-  return x->kind == AX_LIST ? read_ints(r, x, v) : read_int(r, x, v);
+  return x->kind == AX_LIST ? read_ints(arena, x, v) : read_int(arena, x, v);
 }
 
 /* A list of lists, such as pad_width=[[0, 0], [1, 1]]. */
-static bool read_lists(Resolver *r, const AttrExpr *x, AttrValue *v) {
+static bool read_lists(Arena *arena, const AttrExpr *x, AttrValue *v) {
   if (x->kind != AX_LIST) return false;
-  AttrValue *lists = ARENA_ARRAY(r->arena, AttrValue, (size_t)x->count);
+  AttrValue *lists = ARENA_ARRAY(arena, AttrValue, (size_t)x->count);
   v->count = lists ? x->count : 0;
   v->lists = lists;
   for (int i = 0; i < v->count; i++) {
     lists[i] = (AttrValue){.state = AV_SET, .operand = -1};
-    if (!read_ints(r, x->items[i], &lists[i])) return false;
+    if (!read_ints(arena, x->items[i], &lists[i])) return false;
   }
   return true;
 }
 
-static bool read_floats(Resolver *r, const AttrExpr *x, AttrValue *v) {
+static bool read_floats(Arena *arena, const AttrExpr *x, AttrValue *v) {
   if (x->kind != AX_LIST) return false;
-  double *reals = ARENA_ARRAY(r->arena, double, (size_t)x->count);
+  double *reals = ARENA_ARRAY(arena, double, (size_t)x->count);
   v->count = reals ? x->count : 0;
   v->reals = reals;
   for (int i = 0; i < v->count; i++) {
     AttrValue item;
-    if (!read_float(r, x->items[i], &item)) return false;
+    if (!read_float(arena, x->items[i], &item)) return false;
     reals[i] = item.real;
   }
   return true;
@@ -111,7 +111,7 @@ static bool read_floats(Resolver *r, const AttrExpr *x, AttrValue *v) {
 
 /* The message names what is wanted by the same row that reads it. */
 static const struct {
-  bool (*read)(Resolver *r, const AttrExpr *x, AttrValue *v);
+  bool (*read)(Arena *arena, const AttrExpr *x, AttrValue *v);
   const char *wanted;
 } readers[] = {
     [AT_INT] = {read_int, "an integer"},
@@ -124,6 +124,16 @@ static const struct {
     [AT_LISTS] = {read_lists, "a list of lists of integers"},
     [AT_FLOATS] = {read_floats, "a list of numbers such as [0.5, 1]"},
 };
+
+bool types_read_value(Arena *arena, const AttrSpec *spec, const AttrExpr *x,
+                      AttrValue *v) {
+  *v = (AttrValue){.state = x->kind == AX_NONE ? AV_NONE : AV_SET,
+                   .operand = -1,
+                   .dtype = DTYPE_NONE,
+                   .count = COUNT_SCALAR};
+  if (x->kind == AX_NONE) return spec->optional;
+  return spec->type != AT_IGNORED && readers[spec->type].read(arena, x, v);
+}
 
 /* Does the value hold an integer that fits no attribute? */
 static bool is_too_low(const AttrExpr *x) {
@@ -414,7 +424,7 @@ static void bind_attr(Resolver *r, const OpInfo *op, int i, const AttrExpr *x,
                    .operand = -1,
                    .dtype = DTYPE_NONE,
                    .count = COUNT_SCALAR};
-  if (!readers[spec->type].read(r, x, v) || lacks_dtype(spec, v))
+  if (!readers[spec->type].read(r->arena, x, v) || lacks_dtype(spec, v))
     wrong_kind(r, op, spec, x);
 }
 

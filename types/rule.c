@@ -64,6 +64,8 @@ static bool check_instance(const RuleBound *b, const Unit *of, bool *fits) {
   Diags *diags = b->p->diags;
   DiagsMark mark = diags_mark(diags);
   size_t first = diags->list.len;
+  *fits = false;
+  if (!rule_side(b, b->rule->right)) return true;
   const Type *left = type_side(b, of, b->rule->left);
   *fits = left != NULL;
   if (!left) {

@@ -93,6 +93,11 @@ struct AttrValue;
 const AttrExpr *types_written_value(Arena *a, const struct AttrSpec *spec,
                                     const struct AttrValue *v);
 
+/* The reverse, of an attribute without expressions; false: it is no such
+ * value. */
+bool types_read_value(Arena *a, const struct AttrSpec *spec, const AttrExpr *x,
+                      struct AttrValue *v);
+
 /* How well a value of one type serves where another is wanted (fit.c). */
 typedef enum TypeFit {
   FIT_NOT,

@@ -26,6 +26,7 @@ my $page = slurp('docs/PASSES.md');
 my %section = $page =~ /^## (\w+)\n(.*?)(?=^## |\z)/gms;
 is_deeply([sort keys %section], [sort @passes], 'each pass has its section');
 my %needs = map { ($_ => ['--fast-math']) } qw(FoldScaleAxis FoldBatchNorm);
+$needs{ApplyRules} = ['--rules', 'tests/rules/page.rly'];
 for my $pass (sort keys %section) {
   my ($before, $after) = $section{$pass} =~ /^```relay\n(.*?)^```$/gms;
   my @flags = ('--passes', $pass, @{$needs{$pass} // []});

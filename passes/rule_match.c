@@ -1,0 +1,601 @@
+/* Matches the left side of a rule with an expression of the checked program,
+ * and makes the right side of it.
+ *
+ *   rule @r[s: Shape](%x: Tensor[s, float32]) { exp(log(%x)) } => { %x }
+ *
+ *   let %a = log(%y);
+ *   exp(%a)                     fits: %x is %y, s is the shape of %y
+ *
+ * The program is a graph: what a `let` names is looked through, since its value
+ * is known.  The `let` stays where it is, so variables that match within it must
+ * be names or constants, which may be evaluated here as well as there.
+ *
+ * An operator whose row says that it commutes matches with its operands in
+ * either order.  Where the other order is taken, both operands must do nothing
+ * but give their values. */
+#include "passes/rule_match.h"
+
+#include <string.h>
+
+#include "types/types.h"
+
+typedef struct RuleMatch {
+  Surroundings *s;
+  const Rule *rule;
+  RuleBound bound;
+  const Expr **vars;
+  unsigned swaps;  /* a bit for each call that commutes, the outermost highest:
+                      are its operands in the other order? */
+  int commuting;   /* such calls that are still to come */
+  bool through;    /* below a name that was looked through */
+} RuleMatch;
+
+/* --- Surroundings --------------------------------------------------------- */
+
+void surroundings_start(Surroundings *s, Program *p, Arena *arena,
+                        const Expr *e) {
+  *s = (Surroundings){.p = p, .arena = arena};
+  ptrmap_init(&s->effects, p->mem);
+  ptrmap_init(&s->values, p->mem);
+  ptrmap_init(&s->uses, p->mem);
+  expr_effects_each(p, e, &s->effects);
+  expr_count_uses(p, e, &s->uses);
+}
+
+void surroundings_end(Surroundings *s) {
+  ptrmap_done(&s->effects);
+  ptrmap_done(&s->values);
+  ptrmap_done(&s->uses);
+}
+
+static bool is_pure(const Surroundings *s, const Expr *e) {
+  uintptr_t found = (uintptr_t)ptrmap_get(&s->effects, e);
+  Effects effects =
+      found ? (Effects)(found & ~(uintptr_t)EFFECT_KNOWN) : expr_effects(s->p, e);
+  if (e->kind == EX_VAR && e->var->lazy) return false;
+  return !(effects & ~EFFECT_SHOW);
+}
+
+static bool is_atom(const Expr *e) {
+  return (e->kind == EX_VAR && !e->var->lazy) || e->kind == EX_CONST ||
+         e->kind == EX_GLOBAL;
+}
+
+/* The value of a name, or the expression itself. */
+static const Expr *value_of(const Surroundings *s, const Expr *e) {
+  const Expr *value =
+      e->kind == EX_VAR && !e->var->lazy ? ptrmap_get(&s->values, e->var)
+                                         : NULL;
+  return value ? value : e;
+}
+
+/* --- Types ---------------------------------------------------------------- */
+
+static bool bind_dim(RuleArg *arg, Dim dim) {
+  if (arg->known) return dim_same(arg->dim, dim) && !dim_is_any(dim);
+  *arg = (RuleArg){.known = true, .dim = dim};
+  return true;
+}
+
+/* The value of a computed dimension, once its names are bound. */
+static bool dim_of_expr(RuleMatch *m, const DimExpr *d, Dim *out) {
+  DimTable *table = types_dims(m->s->p->types);
+  VEC(Dim) stack;
+  DimExprs postfix;
+  VEC_INIT(&stack, m->s->p->mem);
+  VEC_INIT(&postfix, m->s->p->mem);
+  bool ok = dim_expr_postfix(d, &postfix);
+  for (size_t i = 0; ok && i < postfix.len; i++) {
+    const DimExpr *at = postfix.data[i];
+    Dim y = at->left ? VEC_POP(&stack) : DIM_ANY;
+    Dim x = at->left ? VEC_POP(&stack) : dim_of(at->number);
+    int param = at->kind == DX_NAME ? rule_type_param(m->rule, at->name) : -1;
+    switch (at->kind) {
+      case DX_NUMBER: break;
+      case DX_ADD: x = dim_add(table, x, y); break;
+      case DX_SUB: x = dim_sub(table, x, y); break;
+      case DX_MUL: x = dim_mul(table, x, y); break;
+      case DX_DIV: x = dim_div_exact(table, x, y, NULL); break;
+      default:
+        ok = param >= 0 && m->bound.args[param].known;
+        if (ok) x = m->bound.args[param].dim;
+        break;
+    }
+    VEC_PUSH(&stack, x);
+  }
+  ok = ok && stack.len == 1;
+  if (ok) *out = stack.data[0];
+  VEC_DONE(&stack);
+  VEC_DONE(&postfix);
+  return ok;
+}
+
+static bool match_dim(RuleMatch *m, const DimExpr *d, Dim dim) {
+  if (d->kind == DX_ANY) return true;
+  int param = d->kind == DX_NAME ? rule_type_param(m->rule, d->name) : -1;
+  if (param >= 0) return bind_dim(&m->bound.args[param], dim);
+  Dim wanted;
+  return dim_of_expr(m, d, &wanted) && dim_same(wanted, dim) &&
+         !dim_is_any(dim);
+}
+
+static bool bind_shape(RuleArg *arg, int rank, const Dim *dims) {
+  bool known = arg->known;
+  if (known && arg->rank != rank) return false;
+  for (int i = 0; known && i < rank; i++)
+    if (!dim_same(arg->dims[i], dims[i]) || dim_is_any(dims[i])) return false;
+  arg->known = true;
+  arg->rank = rank;
+  for (int i = 0; i < rank; i++) arg->dims[i] = dims[i];
+  return true;
+}
+
+static bool bind_dtype(RuleMatch *m, int param, DType dtype) {
+  RuleArg *arg = &m->bound.args[param];
+  const KindInfo *kind = &kind_info[m->rule->fn->type_params[param].kind];
+  if (!kind->member || !kind->member(dtype)) return false;
+  if (arg->known) return arg->dtype == dtype;
+  *arg = (RuleArg){.known = true, .dtype = dtype};
+  return true;
+}
+
+static bool match_tensor(RuleMatch *m, const TypeExpr *x, const Type *t) {
+  if (t->kind != TY_TENSOR) return false;
+  int param = x->dtype_name ? rule_type_param(m->rule, x->dtype_name) : -1;
+  if (param >= 0 ? !bind_dtype(m, param, (DType)t->dtype)
+                 : x->dtype != (DType)t->dtype)
+    return false;
+  if (x->whole && x->dims[0]->kind == DX_ANY) return true;
+  if (t->any_rank) return false;
+  int splats = 0, rest = t->rank - x->dim_count + 1, at = 0;
+  for (int i = 0; i < x->dim_count; i++)
+    splats += x->dims[i]->kind == DX_SPLAT;
+  if (splats > 1 || (splats ? rest < 0 : t->rank != x->dim_count))
+    return false;
+  for (int i = 0; i < x->dim_count; i++) {
+    const DimExpr *d = x->dims[i];
+    bool splat = d->kind == DX_SPLAT;
+    int shape = splat ? rule_type_param(m->rule, d->name) : -1;
+    if (splat ? shape < 0 ||
+                    !bind_shape(&m->bound.args[shape], rest, t->dims + at)
+              : !match_dim(m, d, t->dims[at]))
+      return false;
+    at += splat ? rest : 1;
+  }
+  return true;
+}
+
+/* Types as written nest no deeper than the parser lets them. */
+static bool match_type(RuleMatch *m, const TypeExpr *x, const Type *t) {
+  if (x->kind == TX_TENSOR) return match_tensor(m, x, t);
+  bool fn = x->kind == TX_FN;
+  if (!(fn ? t->kind == TY_FN && t->param_count == 0
+           : x->kind == TX_TUPLE && t->kind == TY_TUPLE) ||
+      x->arg_count != t->count)
+    return false;
+  for (int i = 0; i < t->count; i++)
+    if (!match_type(m, x->args[i], t->args[i])) return false;
+  return !fn || match_type(m, x->result, t->result);
+}
+
+/* --- Expressions ---------------------------------------------------------- */
+
+enum { SAME_DEPTH = 24 }; /* of expressions that are compared */
+
+/* The same value, however often it is evaluated? */
+static bool same_value(Surroundings *s, const Expr *a, const Expr *b,
+                       int depth) {
+  if (a->kind == EX_VAR && b->kind == EX_VAR)
+    return a->var == b->var && !a->var->lazy;
+  if (a->kind == EX_CONST && b->kind == EX_CONST)
+    return expr_equal(s->p->mem, a, b);
+  const OpInfo *op = expr_operator(a);
+  if (depth == 0 || !op || op != expr_operator(b) || a->count != b->count ||
+      !calls_same_attrs(s->p, s->arena, a, b))
+    return false;
+  for (int i = 0; i < a->count; i++)
+    if (!same_value(s, a->args[i], b->args[i], depth - 1)) return false;
+  return true;
+}
+
+static bool bind_var(RuleMatch *m, int var, const Expr *e) {
+  const TypeExpr *type = m->rule->fn->params[var]->annotation;
+  if (m->through && !is_atom(e)) return false;
+  if (m->vars[var])
+    return same_value(m->s, m->vars[var], e, SAME_DEPTH) &&
+           (is_atom(e) || is_pure(m->s, e));
+  m->vars[var] = e;
+  return match_type(m, type, e->type);
+}
+
+/* A literal matches a scalar constant of the same bits, -1f one of -1. */
+static bool match_literal(const Tensor *literal, bool negated, const Expr *e) {
+  if (e->kind != EX_CONST || e->constant->rank > 0 ||
+      e->constant->dtype != literal->dtype)
+    return false;
+  DType t = (DType)literal->dtype;
+  Value wanted = tensor_bits_at(literal, 0), found =
+      tensor_bits_at(e->constant, 0);
+  if (negated && dtype_is_float(t))
+    wanted = bits_from_f64(t, -tensor_f64_at(literal, 0));
+  else if (negated)
+    wanted = bits_from_i64(t, -tensor_i64_at(literal, 0));
+  return memcmp(&wanted, &found, dtype_size(t)) == 0;
+}
+
+/* An attribute as the call has it, and as the pattern says. */
+static bool match_attr(RuleMatch *m, const AttrSpec *spec,
+                       const AttrExpr *pattern, const AttrValue *value) {
+  Arena *arena = m->s->arena;
+  const AttrExpr *found = types_written_value(arena, spec, value);
+  int var = pattern->kind == AX_EXPR ? rule_attr_var(m->rule, pattern->expr)
+                                     : -1;
+  if (var >= 0 && !m->bound.attrs[var]) {
+    m->bound.attrs[var] = found;
+    return true;
+  }
+  const AttrExpr *wanted = rule_attr(&m->bound, pattern);
+  AttrValue read;
+  return wanted && types_read_value(arena, spec, wanted, &read) &&
+         attr_expr_same(types_written_value(arena, spec, &read), found);
+}
+
+/* Those that the pattern does not mention have their defaults. */
+static bool match_attrs(RuleMatch *m, const OpInfo *op, const Expr *pattern,
+                        const Attrs *attrs) {
+  const Attrs *defaults = attrs_new(m->s->arena, op);
+  for (int i = 0; i < op_attr_count(op); i++) {
+    const AttrSpec *spec = &op->attrs[i];
+    const AttrExpr *wanted = NULL;
+    for (int k = 0; k < pattern->call.attr_count; k++)
+      if (rule_attr_index(op, pattern->call.attrs[k].name) == i)
+        wanted = pattern->call.attrs[k].value;
+    if (spec->type == AT_IGNORED) continue;
+    if (wanted ? !match_attr(m, spec, wanted, &attrs->values[i])
+               : !attr_expr_same(types_written_value(m->s->arena, spec,
+                                                     &defaults->values[i]),
+                                 types_written_value(m->s->arena, spec,
+                                                     &attrs->values[i])))
+      return false;
+  }
+  return true;
+}
+
+static bool match(RuleMatch *m, const Expr *pattern, const Expr *e);
+
+static bool match_operands(RuleMatch *m, const OpInfo *op, const Expr *pattern,
+                           const Expr *e) {
+  bool swapped = false;
+  if (op && rule_commutes(pattern) && m->commuting > 0)
+    swapped = m->swaps >> --m->commuting & 1;
+  if (swapped && (!is_pure(m->s, e->args[0]) || !is_pure(m->s, e->args[1])))
+    return false;
+  for (int i = 0; i < e->count; i++)
+    if (!match(m, pattern->args[i], e->args[swapped ? 1 - i : i])) return false;
+  return true;
+}
+
+static bool match_call(RuleMatch *m, const Expr *pattern, const Expr *e) {
+  const OpInfo *op = rule_op(pattern);
+  if (e->kind != EX_CALL || e->count != pattern->count) return false;
+  if (!op) {
+    ExprKind callee = e->call.callee->kind;
+    return callee != EX_OP && callee != EX_CTOR &&
+           match_operands(m, NULL, pattern, e) &&
+           bind_var(m, rule_var(m->rule, pattern->call.callee),
+                    e->call.callee);
+  }
+  const Attrs *attrs = e->call.bound;
+  return expr_operator(e) == op && attrs && !attrs_have_operands(attrs) &&
+         match_operands(m, op, pattern, e) &&
+         match_attrs(m, op, pattern, attrs);
+}
+
+/* Bounded by RULE_NODES_MAX. */
+static bool match(RuleMatch *m, const Expr *pattern, const Expr *e) {
+  pattern = rule_bare(pattern);
+  int var = rule_var(m->rule, pattern);
+  if (var >= 0) return bind_var(m, var, e);
+  const Expr *value = value_of(m->s, e);
+  bool outer = m->through, fits = true;
+  m->through |= value != e;
+  bool negated = pattern->kind == EX_CALL && pattern->sugar == SUGAR_NEGATE &&
+                 pattern->args[0]->kind == EX_CONST;
+  if (pattern->kind == EX_CONST)
+    fits = match_literal(pattern->constant, false, value);
+  else if (negated && value->kind == EX_CONST)
+    fits = match_literal(pattern->args[0]->constant, true, value);
+  else if (pattern->kind == EX_CALL)
+    fits = match_call(m, pattern, value);
+  else {
+    fits = pattern->kind == value->kind && pattern->count == value->count &&
+           (pattern->kind != EX_PROJ || pattern->index == value->index);
+    for (int i = 0; fits && i < value->count; i++)
+      fits = match(m, pattern->args[i], value->args[i]);
+  }
+  m->through = outer;
+  return fits;
+}
+
+/* --- Facts ---------------------------------------------------------------- */
+
+static int shape_of(const RuleBound *b, int var, DType *dtype, Dim *dims) {
+  const RuleMatch *m = b->data;
+  const Type *t = m->vars[var] ? m->vars[var]->type : NULL;
+  if (!t || t->kind != TY_TENSOR) return -1;
+  *dtype = (DType)t->dtype;
+  if (t->any_rank) return -1;
+  for (int i = 0; i < t->rank; i++) dims[i] = t->dims[i];
+  return t->rank;
+}
+
+/* Constants beyond so many elements are no numbers. */
+enum { NUMBER_MOST = 64 };
+
+static const AttrExpr *number_of(Arena *arena, const Tensor *t) {
+  int64_t count = tensor_count(t);
+  if (count == 0 || count > NUMBER_MOST) return NULL;
+  const AttrExpr *first = NULL;
+  for (int64_t i = 0; i < count; i++) {
+    const AttrExpr *x =
+        dtype_is_float(t->dtype) ? attr_expr_real(arena, tensor_f64_at(t, i))
+        : t->dtype == DT_BOOL
+            ? attr_expr_bool(arena, tensor_i64_at(t, i) != 0)
+            : attr_expr_int(arena, tensor_i64_at(t, i));
+    if (first && !attr_expr_same(first, x)) return NULL;
+    first = x;
+  }
+  return first;
+}
+
+/* Does calling the function do nothing but give a value? */
+static bool call_is_pure(const Expr *e) {
+  Effects effects = EFFECT_ALL;
+  bool known = true;
+  switch (e->kind) {
+    case EX_GLOBAL: effects = e->g.global->effects; break;
+    case EX_FN:
+      effects = e->fn->effects;
+      known = effects & EFFECT_KNOWN;
+      break;
+    case EX_VAR:
+      effects = e->var->effects;
+      known = effects & EFFECT_KNOWN;
+      break;
+    default: known = false; break;
+  }
+  return known && !(effects & ~(EFFECT_SHOW | EFFECT_KNOWN));
+}
+
+static const AttrExpr *fact_of(const RuleBound *b, const char *name, int var) {
+  const RuleMatch *m = b->data;
+  const Expr *e = m->vars[var];
+  if (!e) return NULL;
+  bool is_use = e->kind == EX_VAR;
+  const Expr *value = value_of(m->s, e);
+  if (!strcmp(name, "value"))
+    return value->kind == EX_CONST ? number_of(b->arena, value->constant)
+                                   : NULL;
+  if (!strcmp(name, "uses"))
+    return attr_expr_int(
+        b->arena,
+        is_use ? (int64_t)(uintptr_t)ptrmap_get(&m->s->uses, e->var) : 1);
+  if (!strcmp(name, "pure"))
+    return attr_expr_bool(b->arena,
+                          is_pure(m->s, e) &&
+                              (e->type->kind != TY_FN || call_is_pure(e)));
+  if (!strcmp(name, "static"))
+    return attr_expr_bool(b->arena, type_is_static(e->type));
+  return attr_expr_bool(b->arena, value->kind == EX_CONST);
+}
+
+/* --- Right sides ---------------------------------------------------------- */
+
+typedef struct Making {
+  RuleMatch *m;
+  Span span;
+  VEC(Binding) lets;       /* of the right side, in scope */
+  VEC(const Name *) names; /* of these, as written */
+} Making;
+
+static const Expr *make(Making *k, const Expr *side);
+
+static const Expr *make_literal(Making *k, const Tensor *t) {
+  Program *p = k->m->s->p;
+  struct Tensor *own =
+      program_scalar(p, (DType)t->dtype, tensor_bits_at(t, 0));
+  Expr *e = own ? expr_const(k->m->s->arena, k->span, own) : NULL;
+  if (e) e->type = type_scalar(p->types, (DType)t->dtype);
+  return e;
+}
+
+static const Attrs *make_attrs(Making *k, const OpInfo *op, const Expr *side) {
+  Arena *arena = k->m->s->arena;
+  Attrs *attrs = attrs_new(arena, op);
+  for (int i = 0; attrs && i < side->call.attr_count; i++) {
+    const Attr *attr = &side->call.attrs[i];
+    int at = rule_attr_index(op, attr->name);
+    const AttrExpr *x = rule_attr(&k->m->bound, attr->value);
+    if (!x || !types_read_value(arena, &op->attrs[at], x, &attrs->values[at]))
+      return NULL;
+  }
+  return attrs;
+}
+
+static const Expr *make_call(Making *k, const Expr *side) {
+  Arena *arena = k->m->s->arena;
+  const OpInfo *op = rule_op(side);
+  const Expr **args =
+      ARENA_ARRAY(arena, const Expr *, (size_t)side->count + 1);
+  for (int i = 0; args && i < side->count; i++)
+    if (!(args[i] = make(k, side->args[i]))) return NULL;
+  if (!args) return NULL;
+  if (op) {
+    const Attrs *attrs = make_attrs(k, op, side);
+    return attrs ? expr_apply(k->m->s->p, arena, k->span, op_id(op), attrs,
+                              side->count, args)
+                 : NULL;
+  }
+  const Expr *callee = make(k, side->call.callee);
+  if (!callee || callee->type->kind != TY_FN) return NULL;
+  Expr *call = expr_call(arena, k->span, callee, side->count, args);
+  call->type = callee->type->result;
+  return call;
+}
+
+static const Expr *make_if(Making *k, const Expr *side) {
+  const Expr *c = make(k, side->args[0]);
+  const Expr *then = c ? make(k, side->args[1]) : NULL;
+  const Expr *otherwise = then ? make(k, side->args[2]) : NULL;
+  if (!otherwise || then->type != otherwise->type) return NULL;
+  Expr *e = expr_if(k->m->s->arena, k->span, c, then, otherwise);
+  e->type = then->type;
+  return e;
+}
+
+static const Expr *make_block(Making *k, const Expr *side) {
+  Arena *arena = k->m->s->arena;
+  const Block *block = side->block;
+  size_t outer = k->lets.len;
+  const Expr *result = NULL;
+  bool ok = true;
+  for (int i = 0; ok && i < block->count; i++) {
+    const Binding *b = &block->bindings[i];
+    const Expr *value = make(k, b->value);
+    Var *var = value ? var_for(k->m->s->p, arena, value) : NULL;
+    ok = var != NULL;
+    if (!ok) break;
+    var->name = b->var->name;
+    VEC_PUSH(&k->lets, (Binding){.kind = BIND_LET,
+                                 .span = k->span,
+                                 .var = var,
+                                 .value = value});
+    VEC_PUSH(&k->names, b->var->name);
+  }
+  if (ok) result = make(k, block->result);
+  size_t count = k->lets.len - outer;
+  if (result && count > 0) {
+    const Binding *lets = arena_copy(arena, k->lets.data + outer,
+                                     count * sizeof *k->lets.data);
+    Expr *e = lets ? expr_block(arena, k->span, (int)count, lets, result)
+                   : NULL;
+    if (e) e->type = result->type;
+    result = e;
+  }
+  k->lets.len = k->names.len = outer;
+  return result;
+}
+
+/* Bounded by RULE_NODES_MAX. */
+static const Expr *make(Making *k, const Expr *side) {
+  RuleMatch *m = k->m;
+  Arena *arena = m->s->arena;
+  side = rule_bare(side);
+  switch (side->kind) {
+    case EX_LOCAL:
+      for (size_t i = k->lets.len; i-- > 0;)
+        if (k->names.data[i] == side->name)
+          return expr_use(arena, k->span, k->lets.data[i].var);
+      return m->vars[rule_var(m->rule, side)];
+    case EX_CONST: return make_literal(k, side->constant);
+    case EX_IDENT: {
+      const AttrExpr *x = rule_eval(&m->bound, side);
+      return x && x->kind == AX_INT
+                 ? expr_number(m->s->p, arena, k->span, DT_INT32,
+                               (double)x->integer)
+                 : NULL;
+    }
+    case EX_CALL: return make_call(k, side);
+    case EX_IF: return make_if(k, side);
+    case EX_BLOCK: return make_block(k, side);
+    case EX_PROJ: {
+      const Expr *tuple = make(k, side->args[0]);
+      return tuple ? expr_field(arena, k->span, tuple, (int)side->index) : NULL;
+    }
+    default: break;
+  }
+  const Expr **fields =
+      ARENA_ARRAY(arena, const Expr *, (size_t)side->count + 1);
+  for (int i = 0; fields && i < side->count; i++)
+    if (!(fields[i] = make(k, side->args[i]))) return NULL;
+  return fields ? expr_tuple(m->s->p, arena, k->span, side->count, fields)
+                : NULL;
+}
+
+static int mentions(Mem *mem, const Rule *rule, int var) {
+  ExprWalk w;
+  int n = 0;
+  expr_walk_start(&w, mem, WALK_ENTER, rule->right);
+  while (expr_walk_next(&w)) n += rule_var(rule, w.at) == var;
+  expr_walk_end(&w);
+  return n;
+}
+
+/* An expression that the right side mentions more than once gets a name: it
+ * does nothing but give its value, or the left side mentions it as often. */
+static const Expr *make_right(RuleMatch *m, Span span) {
+  Program *p = m->s->p;
+  int n = m->rule->fn->param_count, count = 0;
+  Binding *lets = ARENA_ARRAY(m->s->arena, Binding, (size_t)n + 1);
+  if (!lets) return NULL;
+  for (int i = 0; i < n; i++) {
+    const Expr *e = m->vars[i];
+    if (!e || is_atom(e) || !is_pure(m->s, e) ||
+        mentions(p->mem, m->rule, i) < 2)
+      continue;
+    Var *var = var_for(p, m->s->arena, e);
+    lets[count++] =
+        (Binding){.kind = BIND_LET, .span = e->span, .var = var, .value = e};
+    m->vars[i] = expr_use(m->s->arena, e->span, var);
+  }
+  Making k = {.m = m, .span = span};
+  VEC_INIT(&k.lets, p->mem);
+  VEC_INIT(&k.names, p->mem);
+  const Expr *made = make(&k, m->rule->right);
+  VEC_DONE(&k.lets);
+  VEC_DONE(&k.names);
+  if (!made || count == 0) return made;
+  Expr *block = expr_block(m->s->arena, span, count, lets, made);
+  block->type = made->type;
+  return block;
+}
+
+/* --- Rules ---------------------------------------------------------------- */
+
+static bool match_start(RuleMatch *m, Surroundings *s, const Rule *rule,
+                        unsigned swaps) {
+  *m = (RuleMatch){
+      .s = s, .rule = rule, .swaps = swaps, .commuting = rule->commuting};
+  m->bound = (RuleBound){.p = s->p,
+                         .arena = s->arena,
+                         .rule = rule,
+                         .shape = shape_of,
+                         .fact = fact_of,
+                         .data = m};
+  const Fn *fn = rule->fn;
+  m->bound.args = ARENA_ARRAY(s->arena, RuleArg, (size_t)fn->type_param_count + 1);
+  m->bound.attrs = ARENA_ARRAY(s->arena, const AttrExpr *,
+                               (size_t)rule->attr_count + 1);
+  m->vars = ARENA_ARRAY(s->arena, const Expr *, (size_t)fn->param_count + 1);
+  return m->bound.args && m->bound.attrs && m->vars;
+}
+
+/* Could it fit, by its outermost node? */
+static bool may_fit(const Rule *rule, const Expr *e) {
+  const Expr *pattern = rule_bare(rule->left);
+  if (pattern->kind != e->kind || pattern->count != e->count) return false;
+  return pattern->kind != EX_CALL || !rule_op(pattern) ||
+         rule_op(pattern) == expr_operator(e);
+}
+
+const Expr *rule_applied(Surroundings *s, const Rule *rule, const Expr *e) {
+  if (!may_fit(rule, e)) return NULL;
+  for (unsigned swaps = 0; swaps < 1u << rule->commuting; swaps++) {
+    RuleMatch m;
+    if (!match_start(&m, s, rule, swaps)) return NULL;
+    bool fits = match(&m, rule->left, e) && rule_holds(&m.bound);
+    const Expr *made = fits ? make_right(&m, e->span) : NULL;
+    if (made && made->type == e->type) return made;
+  }
+  return NULL;
+}

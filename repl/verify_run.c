@@ -1,0 +1,244 @@
+/* Instances of a rule as functions of a program, and runs of both sides. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "repl/verify.h"
+
+bool subject_start(Subject *s, Host *h, const Item *item) {
+  *s = (Subject){.h = h, .rule = rule_of(h->program->mem, item)};
+  arena_init(&s->arena, h->program->mem);
+  s->program = rly_program_new(h->cx);
+  s->session = s->program ? rly_session_new(s->program, NULL) : NULL;
+  return s->session != NULL;
+}
+
+void subject_end(Subject *s) {
+  rly_session_free(s->session);
+  if (s->program) host_program_free(s->h, s->program);
+  arena_done(&s->arena);
+}
+
+/* --- Instances ------------------------------------------------------------ */
+
+/* Adds a side to the program; NULL: it has no type, which is not reported. */
+static const rly_function *add_side(Subject *s, const Expr *fn,
+                                    const char *name) {
+  Program *p = s->h->program->ir;
+  Item item = {.kind = ITEM_DEF,
+               .linked = true,
+               .name = name_of(p->names, name),
+               .expr = fn};
+  Unit unit = {.items = &item, .item_count = 1};
+  StrBuf text;
+  strbuf_init(&text, p->mem);
+  unit_print(p, &unit, &text);
+  DiagsMark mark = diags_mark(p->diags);
+  rly_status status = rly_program_add_text(s->program, "<rule>",
+                                           strbuf_text(&text), text.len, 0);
+  strbuf_done(&text);
+  diags_return(p->diags, mark);
+  return status == RLY_OK ? rly_program_function(s->program, name) : NULL;
+}
+
+bool instance_make(Subject *s, Origin origin, Instance *out) {
+  char left[32], right[32];
+  *out = (Instance){.origin = origin};
+  arena_reset(&s->arena);
+  Rng r = origin.rng;
+  Program *p = s->h->program->ir;
+  bool drawn =
+      origin.wide
+          ? rule_draw_wide(p, &s->arena, &s->rule, &r, origin.size, &out->draw)
+          : rule_draw(p, &s->arena, &s->rule, &r, origin.size, &out->draw);
+  if (!drawn) return false;
+  snprintf(left, sizeof left, "left%d", s->made);
+  snprintf(right, sizeof right, "right%d", s->made++);
+  const Expr *was = rule_side(&out->draw.bound, s->rule.left);
+  const Expr *is = rule_side(&out->draw.bound, s->rule.right);
+  out->left = was && is ? add_side(s, was, left) : NULL;
+  if (!out->left) return false;
+  out->right = add_side(s, is, right);
+  int n = s->rule.fn->param_count;
+  out->elements = ARENA_ARRAY(&s->arena, void *, (size_t)n + 1);
+  for (int i = 0; out->elements && i < n; i++) {
+    const VarDraw *v = &out->draw.vars[i];
+    if (!v->tensor) return false;
+    size_t size = (size_t)v->count * dtype_size(v->dtype);
+    if (!(out->elements[i] = arena_alloc(&s->arena, size + 8))) return false;
+  }
+  return out->elements != NULL;
+}
+
+/* Edges first, one and the same for all elements of a variable.  Sums and
+ * products of ordinary numbers are exact to a few digits, so that `real` can
+ * be told from wrong. */
+static DrawFill fill_of(const Instance *i, int trial) {
+  if (i->origin.wide) return trial % 4 == 0 ? FILL_WHOLE : FILL_PLAIN;
+  return trial < DRAW_EDGES     ? FILL_EDGE
+         : trial % 4 == 0       ? FILL_EDGES
+         : trial % 4 == 1       ? FILL_PLAIN
+         : trial % 4 == 2       ? FILL_WHOLE
+                                : FILL_MIXED;
+}
+
+static Value constant_bits(DType t, const AttrExpr *x) {
+  return x->kind == AX_FLOAT ? bits_from_f64(t, x->real)
+                             : bits_from_i64(t, x->integer);
+}
+
+void instance_fill(const Instance *i, Rng *r, int trial) {
+  const Rule *rule = i->draw.bound.rule;
+  for (int k = 0; k < rule->fn->param_count; k++) {
+    const VarDraw *v = &i->draw.vars[k];
+    int turn = k == 0 || rng_below(r, 2) ? trial : rng_below(r, DRAW_EDGES);
+    if (!v->constant) {
+      draw_values(r, v->dtype, fill_of(i, trial), turn, v->count,
+                  i->elements[k]);
+      continue;
+    }
+    Value bits = constant_bits(v->dtype, v->constant);
+    size_t size = dtype_size(v->dtype);
+    for (int64_t n = 0; n < v->count; n++)
+      memcpy((char *)i->elements[k] + (size_t)n * size, &bits, size);
+  }
+}
+
+/* --- Distances ------------------------------------------------------------ */
+
+/* Floats in order as integers, 0 and -0 alike (Dawson, "Comparing floating
+ * point numbers").  `bits` wide. */
+static int64_t ordinal(uint64_t x, unsigned bits) {
+  uint64_t sign = (uint64_t)1 << (bits - 1);
+  return x & sign ? -(int64_t)(x & (sign - 1)) : (int64_t)x;
+}
+
+static uint64_t bits_at(const void *elements, size_t size, int64_t i) {
+  uint64_t x = 0;
+  memcpy(&x, (const char *)elements + (size_t)i * size, size);
+  return x;
+}
+
+static uint64_t gap(int64_t a, int64_t b) {
+  return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+static void compare_element(Distance *d, DType t, uint64_t a, uint64_t b,
+                            int64_t at) {
+  bool real = dtype_is_float(t);
+  double x = real ? bits_to_f64(t, (Value){.bits = a}) : 0;
+  double y = real ? bits_to_f64(t, (Value){.bits = b}) : 0;
+  if (real && !isfinite(x)) d->undefined = true;
+  if (a == b || (real && isnan(x) && isnan(y))) return;
+  if (d->at < 0) d->at = at;
+  if (!real || isnan(x) || isnan(y)) {
+    d->apart = true;
+    return;
+  }
+  unsigned bits = (unsigned)dtype_size(t) * 8;
+  uint64_t ulps = gap(ordinal(a, bits), ordinal(b, bits));
+  if (ulps > d->ulps) d->ulps = ulps;
+}
+
+/* Of two tensors; the relative distance is by the greatest element of the left
+ * one, since sums of many terms cancel. */
+static void compare_tensors(Distance *d, rly_value *a, rly_value *b) {
+  int rank = rly_value_rank(a);
+  const char *name = rly_value_dtype(a);
+  bool same = rank == rly_value_rank(b) && !strcmp(name, rly_value_dtype(b));
+  for (int i = 0; same && i < rank; i++)
+    same = rly_value_dim(a, i) == rly_value_dim(b, i);
+  const char *x = rly_value_elements(a), *y = rly_value_elements(b);
+  if (!same || !x || !y) {
+    d->apart = true;
+    return;
+  }
+  DType t = dtype_find(name, strlen(name));
+  size_t size = dtype_size(t);
+  int64_t count = rly_value_count(a);
+  double most = 1, gap_most = 0;
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t p = bits_at(x, size, i), q = bits_at(y, size, i);
+    compare_element(d, t, p, q, i);
+    if (!dtype_is_float(t)) continue;
+    double u = bits_to_f64(t, (Value){.bits = p});
+    double v = bits_to_f64(t, (Value){.bits = q});
+    if (fabs(u) > most && isfinite(u)) most = fabs(u);
+    if (fabs(u - v) > gap_most) gap_most = fabs(u - v);
+  }
+  if (gap_most / most > d->relative) d->relative = gap_most / most;
+}
+
+/* Results of rules are tensors, and tuples of these as deep as written. */
+static void compare(Distance *d, rly_value *a, rly_value *b) {
+  if (rly_value_kind(a) != rly_value_kind(b)) {
+    d->apart = true;
+    return;
+  }
+  if (rly_value_kind(a) == RLY_TENSOR) {
+    compare_tensors(d, a, b);
+    if (d->at < 0) d->field++;
+    return;
+  }
+  int n = rly_value_field_count(a);
+  if (n != rly_value_field_count(b)) d->apart = true;
+  for (int i = 0; i < n && !d->apart; i++) {
+    rly_value *x = rly_value_field(a, i), *y = rly_value_field(b, i);
+    if (x && y) compare(d, x, y);
+    rly_value_free(x);
+    rly_value_free(y);
+  }
+}
+
+/* --- Runs ----------------------------------------------------------------- */
+
+/* The code of the error that a run ended in; "" for none. */
+static void take_error(rly_session *s, char code[8]) {
+  rly_diagnostic d;
+  code[0] = 0;
+  if (rly_session_diagnostic_get(s, 0, &d))
+    snprintf(code, 8, "%.7s", d.code);
+  rly_session_diagnostics_clear(s);
+}
+
+bool instance_run(Subject *s, const Instance *in, Distance *out) {
+  int n = s->rule.fn->param_count;
+  rly_value *args[RULE_PARAMS_MAX] = {0}, *a = NULL, *b = NULL;
+  char left_error[8] = "", right_error[8] = "";
+  *out = (Distance){.at = -1};
+  bool ok = true;
+  for (int i = 0; ok && i < n; i++) {
+    const VarDraw *v = &in->draw.vars[i];
+    args[i] = rly_value_of_elements(s->session, dtype_name(v->dtype), v->rank,
+                                    v->shape, in->elements[i]);
+    ok = args[i] != NULL;
+  }
+  rly_status left = RLY_MISUSE, right = RLY_MISUSE;
+  if (ok) left = rly_session_call_function(s->session, in->left, n, args, &a);
+  if (left != RLY_OK) take_error(s->session, left_error);
+  if (ok && in->right)
+    right = rly_session_call_function(s->session, in->right, n, args, &b);
+  if (right != RLY_OK) take_error(s->session, right_error);
+  ok = ok && left != RLY_LIMIT && left != RLY_INTERRUPTED &&
+       right != RLY_LIMIT && right != RLY_INTERRUPTED;
+  if (left == RLY_OK && right == RLY_OK) compare(out, a, b);
+  else out->apart = left != right || strcmp(left_error, right_error) != 0;
+  out->undefined |= left != RLY_OK;
+  for (int i = 0; i < n; i++) rly_value_free(args[i]);
+  rly_value_free(a);
+  rly_value_free(b);
+  return ok;
+}
+
+/* In float64 of numbers near 1, what is left of some ten digits. */
+enum { REAL_DIGITS = 9 };
+
+bool distance_keeps(const Distance *d, RuleGrade grade) {
+  switch (grade.kind) {
+    case GRADE_BITS: return d->at < 0 && !d->apart;
+    case GRADE_ULP: return !d->apart && d->ulps <= (uint64_t)grade.ulps;
+    default:
+      return d->undefined ||
+             (!d->apart && d->relative <= pow(10, -REAL_DIGITS));
+  }
+}

@@ -77,7 +77,14 @@ typedef struct Found {
 
 typedef enum Grade { BITS, REAL } Grade;
 
-enum { INTS = 1, FLOATS = 2, BOOLS = 4, ANY = INTS | FLOATS | BOOLS };
+enum {
+  SIGNED = 1,
+  UNSIGNED = 2,
+  INTS = SIGNED | UNSIGNED,
+  FLOATS = 4,
+  BOOLS = 8,
+  ANY = INTS | FLOATS | BOOLS
+};
 
 /* Builds a right side that a term cannot say; NULL: the law does not hold
  * here. */
@@ -138,13 +145,14 @@ static const Law laws[] = {
          .is_static = true),
 
     /* Signs.  0 - x is no -x of floats: 0 - 0 is 0, -0 - 0 is -0.  Of the least
-     * integer -x is x on both sides. */
+     * integer -x is x on both sides; -1 of an unsigned dtype is its greatest,
+     * which is its own abs. */
     LAW(BITS, INTS, CALL(SUBTRACT, N(0), X), CALL(NEGATIVE, X)),
     LAW(BITS, FLOATS, CALL(SUBTRACT, N(-0.0), X), CALL(NEGATIVE, X)),
     LAW(BITS, INTS, CALL(ADD, X, CALL(NEGATIVE, Y)), CALL(SUBTRACT, X, Y)),
     LAW(BITS, INTS, CALL(SUBTRACT, X, CALL(NEGATIVE, Y)), CALL(ADD, X, Y)),
     LAW(BITS, ANY, CALL(NEGATIVE, CALL(NEGATIVE, X)), X),
-    LAW(BITS, ANY, CALL(ABS, CALL(NEGATIVE, X)), CALL(ABS, X)),
+    LAW(BITS, SIGNED | FLOATS, CALL(ABS, CALL(NEGATIVE, X)), CALL(ABS, X)),
 
     /* What is its own inverse, and what done twice is done once. */
     LAW(BITS, BOOLS, CALL(LOGICAL_NOT, CALL(LOGICAL_NOT, X)), X),
@@ -510,7 +518,9 @@ static bool match_term(Simplify *s, const Term *t, const Expr *e, Found *m) {
 static int dtype_class(const Type *t) {
   if (t->kind != TY_TENSOR) return ANY;
   DType dtype = (DType)t->dtype;
-  return dtype_is_float(dtype) ? FLOATS : dtype_is_int(dtype) ? INTS : BOOLS;
+  if (dtype_is_float(dtype)) return FLOATS;
+  if (!dtype_is_int(dtype)) return BOOLS;
+  return dtype_min_int(dtype) < 0 ? SIGNED : UNSIGNED;
 }
 
 /* --- Conditions ----------------------------------------------------------- */

@@ -74,6 +74,7 @@ stays('0f - %x');
 simplifies('-0f - %x', 'negative(%x)');
 simplifies('-(-%x)', '%x');
 simplifies('abs(-%x)', 'abs(%x)');
+stays('abs(-cast(%i, dtype="uint32"))');
 simplifies('logical_not(%i < 3)', '%i >= 3');
 stays('logical_not(%x < 3f)');
 simplifies('logical_not(%x == 3f)', '%x != 3f');

@@ -61,15 +61,19 @@ OPT_guided  := -O1 -g -fno-omit-frame-pointer \
                -fno-sanitize-recover=all
 $(if $(OPT_$(MODE)),,$(error MODE is release, debug, asan, tsan, cov or guided))
 
-CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE) $(LOOKS)
-CFLAGS   := -std=gnu11 $(OPT_$(MODE)) -ffp-contract=off \
-            -fPIC -fvisibility=hidden
-WARN     := -Wall -Wextra -Werror
+# CPPFLAGS, CFLAGS and LDFLAGS are those of whoever builds: they are added to
+# ours and may choose the optimisation, the machine, hardening.  Behind them
+# stands what results depend on (the same bits everywhere), and linking.
+FIXED := $(if $(CFLAGS),-fno-fast-math) -ffp-contract=off -fPIC \
+         -fvisibility=hidden $(if $(filter 1,$(OPENMP)),-fopenmp)
+OWN_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE) $(LOOKS)
+PREPROCESS := $(OWN_CPPFLAGS) $(CPPFLAGS)
+COMPILE    := -std=gnu11 $(OPT_$(MODE)) $(CFLAGS) $(FIXED)
+LINK       := $(CC) $(COMPILE) $(LDFLAGS)
+WERROR   ?= $(if $(CI),1)
+WARN     := -Wall -Wextra $(if $(WERROR),-Werror)
 GEN_WARN := -Wall -Wno-unused
 LDLIBS   := -ljansson $(if $(filter 1,$(ONNX)),-lprotobuf-c) -lm
-ifeq ($(OPENMP),1)
-CFLAGS   += -fopenmp
-endif
 
 # One row per instruction set beyond the target's own: its flags.
 ISA_avx2   := -mavx2 -mfma
@@ -77,7 +81,8 @@ ISA_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl
 
 # More flags for the objects of one folder, or one of it: FLAGS_folder, _source.
 FLAGS_lib      := -DRLY_ONNX=$(ONNX)
-ifeq ($(MODE),release)
+# Who builds without optimisation gets none.
+ifeq ($(MODE)$(filter -O0 -Og,$(CFLAGS)),release)
 FLAGS_tensor   := -O3
 FLAGS_kernels/ref := -O3
 FLAGS_kernels/math := -O3
@@ -155,8 +160,8 @@ fuzz_attrs := $(B)/fuzz/attrs
 .PHONY: all lib units deps deps-bench deps-neon deps-browser deps-graph \
         deps-onnx ready demo examples test check conformance serial neon lint \
         format promote docs bench soak oom-tables walk threads depth sweep \
-        pass-agree late fuzz fuzz-attrs guided deps-guided install clean \
-        help FORCE
+        pass-agree late fuzz fuzz-attrs guided deps-guided install \
+        install-strip uninstall dist clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -167,10 +172,10 @@ units: $(units) ## the C unit tests, without running them
 # The tables hold thousands of pointers, which a program at any address must
 # relocate when it starts; packed, these relocations are read with fewer page
 # faults (`make bench BENCH=start`: 1.41 ms instead of 1.49).
-$(RLY): LDFLAGS += $(if $(x86),-Xlinker -z -Xlinker pack-relative-relocs)
+$(RLY): LINK += $(if $(x86),-Xlinker -z -Xlinker pack-relative-relocs)
 $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(RLY_ONNX) $(LDLIBS) $(RLY_LIBS) -o $@
+	$(Q)$(LINK) $^ $(RLY_ONNX) $(LDLIBS) $(RLY_LIBS) -o $@
 
 # The library with the names of all its functions, for the program and tests.
 $(LIB): $(lib_obj)
@@ -182,76 +187,76 @@ $(LIB): $(lib_obj)
 # functions, and those of its other libraries, would clash with ours.
 $(STATIC): $(lib_obj)
 	@echo "  ar    $@"
-	$(Q)$(CC) $(CFLAGS) -r -nostdlib $^ -o $(B)/librly.o
+	$(Q)$(CC) $(COMPILE) -r -nostdlib $^ -o $(B)/librly.o
 	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='rly_*' $(B)/librly.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/librly.o && rm $(B)/librly.o
 
 $(SO): $(lib_obj)
 	@echo "  link  $@"
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) $^ \
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $^ \
 	  $(LDLIBS) -o $@
 	$(Q)ln -sf $(@F) $(B)/$(SONAME)
 
 $(B)/tests/unit/math_test $(B)/tests/ulp/ulp: $(call objects,$(lanes_src))
 
 # Its buffers come from the test, and operators run by way of it.
-$(B)/tests/unit/guard_test: LDFLAGS += $(patsubst %,-Xlinker --wrap=%,\
+$(B)/tests/unit/guard_test: LINK += $(patsubst %,-Xlinker --wrap=%,\
   buffer_new mem_alloc_aligned mem_free_aligned op_finish)
 
 # The program itself, with the allocator's calls wrapped.
 oom := $(B)/tests/oom/oom
 $(B)/tests/oom/main.o: repl/main.c $(B)/flags | $(gen_hdr)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=rly_main -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(PREPROCESS) $(COMPILE) -Dmain=rly_main -MMD -MP -c $< -o $@
 $(oom): $(oom).o $(B)/tests/oom/main.o \
   $(filter-out $(B)/repl/main.o,$(call objects,$(rly_src))) $(LIB)
 	@echo "  link  $@"
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(patsubst %,-Xlinker --wrap=%,\
+	$(Q)$(LINK) $(patsubst %,-Xlinker --wrap=%,\
 	  malloc calloc realloc aligned_alloc free) $^ $(LDLIBS) $(RLY_LIBS) -o $@
 
 # So that the places it prints are those of the file.
-$(B)/tests/late/late: LDFLAGS += -no-pie
+$(B)/tests/late/late: LINK += -no-pie
 
 # Checks programs by what is below the kernels alone.
 check_obj := $(filter $(foreach room,base tensor ir ops io parser types,\
                $(B)/$(room)/% $(GEN)/$(room)/%),$(lib_obj))
 $(B)/tests/unit/types_test: %: %.o $(check_obj)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(UNIT_LIBS) -o $@
+	$(Q)$(LINK) $^ $(LDLIBS) $(UNIT_LIBS) -o $@
 
 $(filter-out %/types_test,$(units)) $(B)/tests/late/late: %: %.o $(LIB)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(LIB) $(LDLIBS) \
+	$(Q)$(LINK) $(filter %.o,$^) $(LIB) $(LDLIBS) \
 	  $(UNIT_LIBS) -o $@
 
 $(conf): $(call objects,$(conf_src) tests/process.c)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $^ $(LDLIBS) -o $@
 
 $(bench): $(call objects,$(bench_src) tests/process.c) $(LIB)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $^ $(LDLIBS) -o $@
 
 $(differ): $(call objects,$(fuzz_src)) $(LIB)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $^ $(LDLIBS) -o $@
 
 $(fuzz_attrs): $(B)/fuzz/attrs.o $(LIB)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $^ $(LDLIBS) -o $@
 
 $(B)/%.o: %.c $(B)/flags | $(gen_hdr)
 	@mkdir -p $(@D)
 	@echo "  cc    $<"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) $(FLAGS_$(<D)) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_$(<D)) -MMD -MP -c $< -o $@
 
 # build/MODE/kernels/simd/avx2/tile.o from kernels/simd/tile.c
 define ISA_RULE
 $$(B)/kernels/simd/$(1)/%.o: kernels/simd/%.c $$(B)/flags | $$(gen_hdr)
 	@mkdir -p $$(@D)
 	@echo "  cc    $$< ($(1))"
-	$$(Q)$$(CC) $$(CPPFLAGS) -DSIMD_ISA=$(1) $$(CFLAGS) $$(WARN) \
+	$$(Q)$$(CC) $$(PREPROCESS) -DSIMD_ISA=$(1) $$(COMPILE) $$(WARN) \
 	  $$(FLAGS_$$(<D)) $$(FLAGS_$$<) $$(ISA_$(1)) -MMD -MP -c $$< -o $$@
 endef
 $(foreach isa,$(ISAS),$(eval $(call ISA_RULE,$(isa))))
 
 $(GEN)/%.o: $(GEN)/%.c $(B)/flags | $(gen_hdr)
 	@echo "  cc    $<"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(GEN_WARN) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(PREPROCESS) $(COMPILE) $(GEN_WARN) -MMD -MP -c $< -o $@
 
 # Writes standard input to a file, unless that is what the file holds: then the
 # file keeps its time, and nothing that depends on it is made again.
@@ -260,7 +265,7 @@ update = cat > $(1).new; cmp -s $(1).new $(1) && rm $(1).new || mv $(1).new $(1)
 # Compiled with other flags than last time?  Then compile again.  The + runs a
 # recipe under `make -n`, too, which then tells what a real make would do.
 $(B)/flags: FORCE
-	+@mkdir -p $(@D); echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) $(FLAGS_lib)' | \
+	+@mkdir -p $(@D); echo '$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_lib)' | \
 	  { $(call update,$@); }
 
 # --- Generated sources ------------------------------------------------------
@@ -298,6 +303,16 @@ $(GEN)/kernels/own.inc: kernels/kernels.def $(GEN)/ops/ops.ids
 	   /^ID/ && !row[$$2] { print "KERNEL(" $$2 ", " tolower($$2) ")" }' $^ | \
 	  { $(call update,$@); }
 
+# An archive of `make dist` has these in gen/.
+ifneq ($(wildcard gen/parser/scan.c),)
+$(GEN)/parser/%: gen/parser/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(GEN)/onnx/%: gen/onnx/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+else
 $(GEN)/%.c: %.re
 	@mkdir -p $(@D)
 	$(Q)re2c -W --no-generation-date -o $@ $<
@@ -310,6 +325,7 @@ $(GEN)/%.c $(GEN)/%.h &: %.y
 $(GEN)/onnx/%.pb-c.c $(GEN)/onnx/%.pb-c.h &: onnx/%.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(GEN) $<
+endif
 
 # A page as a C string, a literal a line.
 as_string = sed 's/[\\"]/\\&/g; s/.*/"&\\n"/'
@@ -337,7 +353,7 @@ $(GEN)/stdlib/library.c: $(B)/stdlib/embed $(STDLIB)
 	$(Q)$< $@ $(STDLIB)
 
 $(B)/stdlib/embed: $(B)/stdlib/embed.o
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
+	$(Q)$(LINK) $^ -o $@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
@@ -396,7 +412,7 @@ test: ready     ## every test; MODE=asan for the same under the sanitizers
 # One test a core; those that run make in this tree do so in turn.  Slow builds
 # take a part of the suites.
 check: all lib $(units) $(conf) $(fuzz_attrs) $(differ) $(oom)
-	@prove --timer -j$(shell nproc) --rules 'seq=tests/t/{embed,guide,rebuild}.t' \
+	@prove --timer -j$(shell nproc) --rules 'seq=tests/t/{build,embed,guide,rebuild}.t' \
 	  --rules 'par=**' tests/lint $(units) $(wildcard tests/t/*.t)
 	@$(conf) --ratchet $(if $(filter-out release,$(MODE)),--one-in 4)
 
@@ -494,7 +510,7 @@ guided: all     ## fuzzing by coverage: TARGET=prompt or files, TIME seconds
 	@sh fuzz/guided/run $(TARGET) $(TIME) $(SEED)
 
 $(B)/fuzz/guided/%: $(B)/fuzz/guided/%.o $(LIB)
-	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 
 fuzz-attrs: $(fuzz_attrs) ## N programs an operator, of hostile numbers
 	@$(fuzz_attrs) --count $(N) --seed $(SEED)
@@ -503,23 +519,54 @@ bench: all $(bench) ## speed beside its peers; BENCH=control runs one group
 	@$(bench) $(BENCH)
 
 # Where things are installed; @NAME@ in a template is what NAME says here.
-dest := $(DESTDIR)$(PREFIX)
+# LIBDIR may be lib/x86_64-linux-gnu below PREFIX.
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
+bin  := $(DESTDIR)$(BINDIR)
+dir  := $(DESTDIR)$(LIBDIR)
+man  := $(DESTDIR)$(MANDIR)
+below = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
+         LIBDIR='$(call below,$(LIBDIR))' \
+         INCLUDEDIR='$(call below,$(INCLUDEDIR))' \
          ONNX="$(if $(filter 1,$(ONNX)), -lprotobuf-c)" \
          OPENMP="$(if $(filter 1,$(OPENMP)), -lgomp)"
 
-install: all lib ## into $(DESTDIR)$(PREFIX): bin, lib, include, share/man
-	install -D -m 755 $(RLY) $(dest)/bin/rly
-	install -D -m 644 include/rly.h $(dest)/include/rly.h
-	install -D -m 644 $(STATIC) $(dest)/lib/librly.a
-	install -D -m 644 $(SO) $(dest)/lib/librly.so.$(VERSION)
-	ln -sf librly.so.$(VERSION) $(dest)/lib/$(SONAME)
-	ln -sf $(SONAME) $(dest)/lib/librly.so
-	install -d $(dest)/lib/pkgconfig $(dest)/share/man/man1 \
-	  $(dest)/share/man/man3
-	$(fill) lib/rly.pc.in > $(dest)/lib/pkgconfig/rly.pc
-	$(fill) docs/man/rly.1.in > $(dest)/share/man/man1/rly.1
-	$(fill) docs/man/librly.3.in > $(dest)/share/man/man3/librly.3
+install: all lib ## into $(DESTDIR)$(PREFIX): BINDIR, LIBDIR, INCLUDEDIR, MANDIR
+	install -D -m 755 $(RLY) $(bin)/rly
+	install -D -m 644 include/rly.h $(DESTDIR)$(INCLUDEDIR)/rly.h
+	install -D -m 644 $(STATIC) $(dir)/librly.a
+	install -D -m 644 $(SO) $(dir)/librly.so.$(VERSION)
+	ln -sf librly.so.$(VERSION) $(dir)/$(SONAME)
+	ln -sf $(SONAME) $(dir)/librly.so
+	install -d $(dir)/pkgconfig $(man)/man1 $(man)/man3
+	$(fill) lib/rly.pc.in > $(dir)/pkgconfig/rly.pc
+	$(fill) docs/man/rly.1.in > $(man)/man1/rly.1
+	$(fill) docs/man/librly.3.in > $(man)/man3/librly.3
+
+STRIP ?= strip
+install-strip: install ## the same without what only debuggers read
+	$(STRIP) $(bin)/rly
+	$(STRIP) --strip-unneeded $(dir)/librly.so.$(VERSION)
+	$(STRIP) --strip-debug $(dir)/librly.a
+
+uninstall:      ## remove what `make install` with the same settings put there
+	rm -f $(bin)/rly $(DESTDIR)$(INCLUDEDIR)/rly.h \
+	  $(addprefix $(dir)/,librly.a librly.so.$(VERSION) $(SONAME) librly.so \
+	    pkgconfig/rly.pc) $(man)/man1/rly.1 $(man)/man3/librly.3
+
+# What is kept in git, and in gen/ what re2c, lemon and protoc-c make of it:
+# who builds from the archive needs none of them.
+NAME  := rly-$(VERSION)
+made  := parser/scan.c parser/grammar.c parser/grammar.h \
+         $(if $(filter 1,$(ONNX)),onnx/onnx.pb-c.c onnx/onnx.pb-c.h)
+dist: $(addprefix $(GEN)/,$(made)) ## build/rly-VERSION.tar.gz, with generated C
+	{ git ls-files; printf '$(GEN)/%s\n' $(made); } | \
+	  tar -c -T - --transform='s,^$(GEN)/,gen/,;s,^,$(NAME)/,' --sort=name \
+	    --owner=0 --group=0 --numeric-owner \
+	    --mtime="@$$(git log -1 --format=%ct)" | gzip -n > build/$(NAME).tar.gz
 
 clean:          ## remove build/
 	rm -rf build

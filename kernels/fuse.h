@@ -22,7 +22,7 @@
 
 enum {
   FUSE_INPUTS = 12,
-  FUSE_OUTPUTS = 4,
+  FUSE_OUTPUTS = 10,
   FUSE_STEPS = 32,
   FUSE_SLOTS = 12, /* values between steps that are live at one time */
   FUSE_TILE = 256, /* elements of a tile */

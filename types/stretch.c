@@ -290,8 +290,8 @@ static const Expr *group_value(Writing *w, int group, const int *values) {
   return gradient_tuple(w->arena, w->span, group, all);
 }
 
-/* Zeros of the shape of result `v`.  Another result of the same type that has an
- * adjoint tells the shape as well, and need not be kept for it. */
+/* Zeros of the shape of result `v`.  Another result of the same type that has
+ * an adjoint tells the shape as well, and need not be kept for it. */
 static const Expr *zeros_for(Writing *w, const StretchOp *op, int v) {
   const Stretch *s = w->s;
   for (int i = op->first; i < op->first + op->out_count; i++)
@@ -314,6 +314,24 @@ static const Expr *result_adjoint(Writing *w, const StretchOp *op) {
                          : all[0];
 }
 
+/* The body with a tuple of variables written out where it reads the parameter
+ * of this name, so that no tuple is made. */
+static const Expr *with_tuple(Writing *w, const Expr *body, const Name *name,
+                              const Expr *tuple) {
+  ExprMap map;
+  expr_map_start(&map, w->p->mem, w->arena, body);
+  while (expr_map_next(&map)) {
+    const Expr *e = map.walk.at;
+    if (map.walk.event != WALK_ENTER) continue;
+    const Expr *of = e->kind == EX_PROJ ? e->args[0] : e;
+    if (of->kind != EX_LOCAL || of->name != name) continue;
+    bool field = e != of && e->index < tuple->count;
+    if (e == of || field)
+      expr_map_put(&map, field ? tuple->args[e->index] : tuple);
+  }
+  return expr_map_end(&map);
+}
+
 /* The rule's body behind lets of the parameters that it reads. */
 static const Expr *bind(Writing *w, const StretchOp *op, const Fn *rule,
                         const Expr *body) {
@@ -324,15 +342,25 @@ static const Expr *bind(Writing *w, const StretchOp *op, const Fn *rule,
   for (int i = 0; i < op->group_count; at += fields_of(op->groups[i++])) {
     const Name *name = rule->params[i]->name;
     if (!gradient_mentions(w->p->mem, body, name)) continue;
-    lets[n++] =
-        let_of(w, name, group_value(w, op->groups[i], op->operands + at));
+    const Expr *e = group_value(w, op->groups[i], op->operands + at);
+    if (op->groups[i] >= 0) body = with_tuple(w, body, name, e);
+    else lets[n++] = let_of(w, name, e);
+    if (!body) return unit(w);
   }
   for (int i = 0; i < op->out_count; i++) results[i] = op->first + i;
   const Name *y = rule->params[named]->name, *g = rule->params[named + 1]->name;
-  if (gradient_mentions(w->p->mem, body, y))
-    lets[n++] = let_of(
-        w, y, group_value(w, op->gives_tuple ? op->out_count : -1, results));
-  lets[n++] = let_of(w, g, result_adjoint(w, op));
+  const Expr *adjoint = result_adjoint(w, op);
+  if (op->gives_tuple) {
+    if (gradient_mentions(w->p->mem, body, y))
+      body = with_tuple(w, body, y, group_value(w, op->out_count, results));
+    if (body) body = with_tuple(w, body, g, adjoint);
+    if (!body) return unit(w);
+  } else {
+    if (gradient_mentions(w->p->mem, body, y))
+      lets[n++] = let_of(w, y, value(w, op->first));
+    lets[n++] = let_of(w, g, adjoint);
+  }
+  if (n == 0) return body;
   return expr_block(w->arena, w->span, n, lets, body);
 }
 

@@ -21,6 +21,9 @@ bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out);
 Cell *blank_cell(Session *s, int tag, int n);
 /* Field i is counted, and `v`, whose reference it takes. */
 void set_field(Cell *c, int i, Value v);
+/* Field i, which was counted, is no more, and 0: whoever calls has its
+ * reference. */
+void clear_field(Cell *c, int i);
 
 /* --- Records ------------------------------------------------------------ */
 

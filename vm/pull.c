@@ -148,8 +148,12 @@ Adjoint *adjoint_of(Sweep *w, Cell *record) {
   memset(a, 0, adjoint_size(outs));
   *a = (Adjoint){
       .record = record, .sweep = w, .outer = adjoint_in(record), .count = outs};
+  if (!VEC_RESERVE(&w->heap, 1)) {
+    pool_free(&s->store.heap.pool, a, adjoint_size(outs));
+    return NULL;
+  }
   set_adjoint(record, a);
-  VEC_PUSH(&w->all, a);
+  obj_keep(&record->obj);
   heap_push(w, a);
   return a;
 }
@@ -826,19 +830,52 @@ static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
   return ok;
 }
 
-static void sweep_done(Sweep *w) {
+/* The record may be freed with it. */
+static void adjoint_done(Sweep *w, Adjoint *a) {
   Session *s = w->s;
-  for (size_t i = w->all.len; i-- > 0;) {
-    Adjoint *a = w->all.data[i];
-    set_adjoint(a->record, a->outer);
-    for (int k = 0; k < a->count; k++) {
-      if (a->of[k].sum.obj) obj_drop(&s->store, a->of[k].sum.obj);
-      drop_rows(s, &a->of[k]);
-    }
-    pool_free(&s->store.heap.pool, a, adjoint_size(a->count));
+  for (int k = 0; k < a->count; k++) {
+    if (a->of[k].sum.obj) obj_drop(&s->store, a->of[k].sum.obj);
+    drop_rows(s, &a->of[k]);
   }
-  VEC_DONE(&w->all);
+  set_adjoint(a->record, a->outer);
+  obj_drop(&s->store, &a->record->obj);
+  pool_free(&s->store.heap.pool, a, adjoint_size(a->count));
+}
+
+/* Drops what a record refers to, of a tape that will not be swept again: so
+ * what the sweep has left behind is free while it goes on. */
+static void release(Session *s, Cell *record) {
+  Value *f = cell_fields(record);
+  uint64_t n = cell_count(record);
+  for (uint64_t i = RECORD_ARGS; i < n; i++) {
+    if (!cell_field_counted(record, i)) continue;
+    Obj *o = f[i].obj;
+    clear_field(record, (int)i);
+    obj_drop(&s->store, o);
+  }
+}
+
+static void sweep_done(Sweep *w) {
+  for (size_t i = 0; i < w->heap.len; i++) adjoint_done(w, w->heap.data[i]);
+  for (size_t i = 0; i < w->inputs.len; i++) adjoint_done(w, w->inputs.data[i]);
   VEC_DONE(&w->heap);
+  VEC_DONE(&w->inputs);
+}
+
+/* Sweeps the latest record. */
+static bool sweep_next(Sweep *w, bool last) {
+  Session *s = w->s;
+  if (!VEC_RESERVE(&w->inputs, 1)) return vm_out_of_memory(s);
+  Adjoint *a = heap_pop(w);
+  const Value *f = cell_fields(a->record);
+  bool inner = f[RECORD_SITE].bits || f[RECORD_RULE].bits, ok = true;
+  for (int k = 0; ok && k < a->count; k++) ok = settle(s, &a->of[k]);
+  if (!inner) VEC_PUSH(&w->inputs, a);
+  if (!inner) return ok;
+  ok = ok && sweep_record(w, a);
+  if (ok && last) release(s, a->record);
+  adjoint_done(w, a);
+  return ok;
 }
 
 /* A rule that fails unwinds all frames, those that hold the tape too: the sweep
@@ -848,27 +885,18 @@ bool vm_pull(Session *s, const Word *pc) {
   const uint16_t *list = ins_list(pc);
   Cell *tape = s->regs[list[0]].cell;
   Value *t = cell_fields(tape);
+  bool last = obj_unshared(&tape->obj);
   obj_keep(&tape->obj);
   Sweep w = {
       .s = s, .level = (int)(t[TAPE_LEVEL].bits >> 1), .dual = pc->b, .pc = pc};
-  VEC_INIT(&w.all, s->mem);
   VEC_INIT(&w.heap, s->mem);
+  VEC_INIT(&w.inputs, s->mem);
   const Type *r = type->result;
   bool varies = type_is_float_scalar(r);
   bool bits = type_is_scalar(r) && !(w.dual && varies);
   bool ok = seed(&w, (Both){r, t[TAPE_VALUE], s->regs[list[1]],
                             type_is_scalar(r) && !varies, bits});
-  while (ok && w.heap.len) {
-    Adjoint *a = heap_pop(&w);
-    for (int k = 0; ok && k < a->count; k++) ok = settle(s, &a->of[k]);
-    ok = ok && sweep_record(&w, a);
-    const Value *f = cell_fields(a->record);
-    bool inner = f[RECORD_SITE].bits || f[RECORD_RULE].bits;
-    for (int k = 0; ok && inner && k < a->count; k++) {
-      if (a->of[k].sum.obj) obj_drop(&s->store, a->of[k].sum.obj);
-      a->of[k].sum.bits = 0;
-    }
-  }
+  while (ok && w.heap.len) ok = sweep_next(&w, last);
   Value result;
   if (ok) ok = collect(&w, type, tape, &result);
   sweep_done(&w);

@@ -4,6 +4,27 @@
 
 #include "vm/sweep.h"
 
+/* --- The record -------------------------------------------------------------
+ */
+
+/* Indices are packed, four to a word. */
+enum { INDEX_BITS = 16, INDEX_MOST = (1 << INDEX_BITS) - 1, INDICES = 4 };
+
+static int index_words(int n) { return (n + INDICES - 1) / INDICES; }
+
+/* Of which result of its record input i of n is. */
+static uint64_t input_index(const Value *f, int n, int i) {
+  return f[RECORD_ARGS + n + i / INDICES].bits >> INDEX_BITS * (i % INDICES) &
+         INDEX_MOST;
+}
+
+static void set_input_index(Value *f, int n, int i, uint64_t index) {
+  f[RECORD_ARGS + n + i / INDICES].bits |= index << INDEX_BITS * (i % INDICES);
+}
+
+/* Where its saved values begin. */
+static int first_saved(int n) { return RECORD_ARGS + n + index_words(n); }
+
 /* --- In ---------------------------------------------------------------------
  */
 
@@ -18,7 +39,9 @@ bool vm_stretch_fits(const Session *s, const Value *regs, const Word *pc) {
     Value v = dual_active(s, regs[list[i]]);
     if (!is_dual(v)) continue;
     int of = record_level(dual_record(v));
-    if (is_dual(dual_primal(v)) || (count > 0 && of != level)) return false;
+    if (is_dual(dual_primal(v)) || dual_index(v) > INDEX_MOST ||
+        (count > 0 && of != level))
+      return false;
     for (int k = 0; k < count; k++)
       if (dual_record(duals[k]) == dual_record(v) &&
           dual_index(duals[k]) == dual_index(v))
@@ -66,8 +89,7 @@ bool vm_stretch_in(Session *s, const Word *pc) {
   }
   Cell *r = site->none;
   if (level > 0) {
-    r = blank_cell(s, RECORD_OF_STRETCH,
-                   RECORD_ARGS + 2 * n + site->saved_count);
+    r = blank_cell(s, RECORD_OF_STRETCH, first_saved(n) + site->saved_count);
     if (!r) return vm_out_of_memory(s);
     Value *f = cell_fields(r);
     f[RECORD_SITE].bits = (uint64_t)(uintptr_t)site;
@@ -82,7 +104,7 @@ bool vm_stretch_in(Session *s, const Word *pc) {
     below[i] = unboxed(s, stretch->types[i], v);
     if (!record.cell) continue;
     set_field(r, RECORD_ARGS + i, record);
-    cell_fields(r)[RECORD_ARGS + n + i].bits = index;
+    set_input_index(cell_fields(r), n, i, index);
   }
   for (int i = 0; i < n; i++) s->regs[list[n + i]] = below[i];
   s->regs[pc->a].cell = r;
@@ -134,7 +156,7 @@ bool vm_stretch_out(Session *s, const Word *pc) {
     return vm_out_of_memory(s);
   }
   if (r) cell_fields(r)[RECORD_ORDER].bits |= ++s->record_count;
-  int at = RECORD_ARGS + 2 * (r ? site->input_count : 0);
+  int at = first_saved(site->input_count);
   for (int i = 0; i < site->saved_count; i++) {
     Value v = s->regs[list[i]];
     bool counted = !type_is_scalar(stretch->types[site->saved[i]]);
@@ -154,7 +176,7 @@ bool vm_stretch_out(Session *s, const Word *pc) {
 static Part *input_sum(Sweep *w, const Value *f, int n, int i) {
   Cell *input = f[RECORD_ARGS + i].cell;
   Adjoint *a = input ? adjoint_known(w, input) : NULL;
-  Part *part = a ? &a->of[f[RECORD_ARGS + n + i].bits] : NULL;
+  Part *part = a ? &a->of[input_index(f, n, i)] : NULL;
   return part && part->sum.obj ? part : NULL;
 }
 
@@ -190,7 +212,7 @@ static bool add_parts(Sweep *w, const StretchRule *rule, Value *f, int n,
     StretchPart part = rule->sweep.parts[i];
     const Type *type = result->args[i];
     Cell *input = f[RECORD_ARGS + part.input].cell;
-    uint64_t index = f[RECORD_ARGS + n + part.input].bits;
+    uint64_t index = input_index(f, n, part.input);
     if (part.kind == PART_ROWS) {
       Value rows = sweep_field(s, from, i, type);
       if (!sweep_add_product(w, input, index, rows, (Value){.bits = 0}))
@@ -243,8 +265,7 @@ bool sweep_stretch(Sweep *w, Adjoint *a) {
   for (int i = 0; ok && i < site->saved_count; i++) {
     int v = site->saved[i];
     if (!rule->sweep.reads[v]) continue;
-    window[count] =
-        saved_argument(w, stretch->types[v], f[RECORD_ARGS + 2 * n + i]);
+    window[count] = saved_argument(w, stretch->types[v], f[first_saved(n) + i]);
     if (w->dual && !window[count].obj &&
         type_is_float_scalar(stretch->types[v]))
       ok = vm_out_of_memory(s);

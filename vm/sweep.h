@@ -21,7 +21,7 @@ typedef struct Part {
 
 /* Those of a record's results. */
 typedef struct Adjoint {
-  Cell *record;
+  Cell *record; /* kept */
   struct Sweep *sweep;
   struct Adjoint *outer; /* what a sweep around this one has of the record */
   int count;
@@ -33,8 +33,8 @@ typedef struct Sweep {
   int level;
   bool dual; /* the code that sweeps is differentiated itself */
   const Word *pc;
-  VEC(Adjoint *) all;
-  VEC(Adjoint *) heap; /* by order, the latest first */
+  VEC(Adjoint *) heap;   /* to be swept, by order, the latest first */
+  VEC(Adjoint *) inputs; /* of those, when all else is swept */
 } Sweep;
 
 /* The adjoint of a record's results; a new one is zero.  NULL: memory ran out.

@@ -265,7 +265,8 @@ update = cat > $(1).new; cmp -s $(1).new $(1) && rm $(1).new || mv $(1).new $(1)
 # Compiled with other flags than last time?  Then compile again.  The + runs a
 # recipe under `make -n`, too, which then tells what a real make would do.
 $(B)/flags: FORCE
-	+@mkdir -p $(@D); echo '$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_lib)' | \
+	+@mkdir -p $(@D); \
+	  echo '$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_lib)' | \
 	  { $(call update,$@); }
 
 # --- Generated sources ------------------------------------------------------
@@ -412,7 +413,8 @@ test: ready     ## every test; MODE=asan for the same under the sanitizers
 # One test a core; those that run make in this tree do so in turn.  Slow builds
 # take a part of the suites.
 check: all lib $(units) $(conf) $(fuzz_attrs) $(differ) $(oom)
-	@prove --timer -j$(shell nproc) --rules 'seq=tests/t/{build,embed,guide,rebuild}.t' \
+	@prove --timer -j$(shell nproc) \
+	  --rules 'seq=tests/t/{build,embed,guide,rebuild}.t' \
 	  --rules 'par=**' tests/lint $(units) $(wildcard tests/t/*.t)
 	@$(conf) --ratchet $(if $(filter-out release,$(MODE)),--one-in 4)
 

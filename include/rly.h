@@ -67,6 +67,12 @@ typedef enum rly_status {
   RLY_MISUSE = 6,     /* a call that makes no sense, now or ever */
 } rly_status;
 
+const char *rly_status_name(rly_status status); /* "refused"; or NULL */
+/* What the last call of this thread that gave RLY_MISUSE, or NULL, 0 or false
+ * for misuse, was about: "rly_session_call: argument 2 is a value of another
+ * session".  It lives until the thread's next such call. */
+const char *rly_misuse(void);
+
 const char *rly_version(void);
 /* Chooses the kernels' instruction set for the whole process, before any
  * context is made: "generic", "avx2", "avx512", "neon"; NULL: the machine's
@@ -91,7 +97,8 @@ typedef struct rly_options {
                   program has no use for, and params left at their defaults */
 } rly_options;
 
-/* `options` may be NULL.  NULL when memory cannot be had. */
+/* `options` may be NULL.  NULL for options that make no sense and when memory
+ * cannot be had; rly_misuse tells which. */
 rly_context *rly_context_new(const rly_options *options);
 void rly_context_free(rly_context *cx);
 
@@ -224,6 +231,26 @@ int64_t rly_type_dim(const rly_type *t, int axis); /* -1: not known */
 /* Of a tuple, or a ref's one content. */
 int rly_type_field_count(const rly_type *t);
 const rly_type *rly_type_field(const rly_type *t, int i);
+/* "Tensor[(?, 4), float32]", "List[int32]"; to be freed. */
+char *rly_type_text(rly_program *p, const rly_type *t);
+/* Of a data type: its name, "List", and its constructors, of which the i-th has
+ * fields; a label is NULL where the fields have no names. */
+const char *rly_type_name(const rly_type *t);
+int rly_type_constructor_count(const rly_type *t);
+const char *rly_type_constructor(const rly_type *t, int i);
+int rly_constructor_field_count(const rly_type *t, int i); /* or -1 */
+const char *rly_constructor_label(const rly_type *t, int i, int k);
+const rly_type *rly_constructor_field(rly_program *p, const rly_type *t, int i,
+                                      int k);
+
+/* The program's `param`s, in the order of the text. */
+int rly_program_param_count(rly_program *p);
+const char *rly_program_param_name(rly_program *p, int i); /* or NULL */
+const rly_type *rly_program_param_type(rly_program *p, int i);
+bool rly_program_param_has_default(rly_program *p, int i);
+/* Is something bound to it by the functions below?  Of one that is made of
+ * parts, to a part of it. */
+bool rly_program_param_is_bound(rly_program *p, int i);
 
 /* --- Binding `param`s and arguments ----------------------------------------
  * Values are bound by name before anything runs.  Later calls win over earlier
@@ -376,6 +403,7 @@ void rly_value_free(rly_value *v);
  * NULL. */
 rly_value *rly_value_keep(rly_value *v);
 rly_kind rly_value_kind(const rly_value *v);
+const rly_type *rly_value_type(const rly_value *v);
 bool rly_value_is_unit(const rly_value *v);
 /* Display form, type, JSON: to be freed with rly_text_free.  The display form
  * is elided beyond ten thousand parts.  A ref that is met inside itself is
@@ -407,6 +435,14 @@ int rly_value_rank(const rly_value *v);              /* or -1 */
 int64_t rly_value_dim(const rly_value *v, int axis); /* or -1 */
 int64_t rly_value_count(const rly_value *v);         /* of elements */
 const void *rly_value_elements(rly_value *v);        /* or NULL */
+/* A tuple, and a value of the data type `t`, from fields, which are borrowed
+ * and shared.  NULL after reporting a field that does not fit to the session,
+ * and for misuse: a constructor that the type does not have, another number of
+ * fields, more than 1000 of a tuple. */
+rly_value *rly_value_tuple(rly_session *s, int count, rly_value *const *fields);
+rly_value *rly_value_construct(rly_session *s, const rly_type *t,
+                               const char *constructor, int count,
+                               rly_value *const *fields);
 /* Every tensor in the value, tuples and constructors flattened in order, to a
  * file as out0, out1, ..., in a format as of rly_tensors_write. */
 rly_status rly_value_write(rly_value *v, const char *path);

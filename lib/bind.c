@@ -64,8 +64,13 @@ static rly_status bind_tensor(rly_program *p, const char *name,
 
 rly_status rly_program_bind_tensor(rly_program *p, const char *name,
                                    const rly_tensor *t) {
-  if (!name || !t || !p || t->cx != p->cx || !program_enter(p))
+  if (!name || !t || (p && t->cx != p->cx)) {
+    misuse(__func__, !name ? "the name is NULL"
+                     : !t  ? "the tensor is NULL"
+                           : "the tensor is of another context");
     return RLY_MISUSE;
+  }
+  if (!program_enter(p)) return RLY_MISUSE;
   rly_status status = bind_tensor(p, name, &t->tensor);
   program_leave(p);
   return status;

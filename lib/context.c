@@ -25,13 +25,17 @@ static bool sensible(const rly_options *o) {
 /* Each part is put into a state in which context_drop() can take it down before
  * the first thing can fail. */
 rly_context *rly_context_new(const rly_options *options) {
-  rly_context *cx = sensible(options) ? calloc(1, sizeof *cx) : NULL;
-  if (!cx) return NULL;
+  if (!sensible(options)) {
+    misuse(__func__, "threads and timeout must not be negative");
+    return NULL;
+  }
+  rly_context *cx = calloc(1, sizeof *cx);
+  if (!cx) return misuse(__func__, "no memory"), NULL;
   if (options) cx->options = *options;
   size_t limit = cx->options.max_memory;
   if (!mem_init(&cx->mem, limit ? limit : SIZE_MAX)) {
     free(cx);
-    return NULL;
+    return misuse(__func__, "no memory"), NULL;
   }
   atomic_init(&cx->refs, 1);
   fork_guard(&cx->guard, &cx->lock, FORK_WAITS | FORK_RECURSIVE);

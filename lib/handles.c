@@ -146,12 +146,14 @@ void program_drop(rly_program *p) {
 /* 0 -> -1 in one step: fails when a session holds the program or when it is
  * being changed by this very thread, in a callback.  Other threads wait for the
  * context's lock. */
-bool program_enter(rly_program *p) {
-  if (!p) return false;
+bool program_enter_for(const char *function, rly_program *p) {
+  if (!p) return misuse(function, "the program is NULL"), false;
   context_lock(p->cx);
   int none = 0;
   if (!atomic_compare_exchange_strong(&p->holders, &none, -1)) {
     context_unlock(p->cx);
+    misuse(function, "the program cannot be changed while %s",
+           none < 0 ? "it is being changed" : "one of its sessions is at work");
     return false;
   }
   /* A failure that was never reported must not fail the next call. */
@@ -216,8 +218,13 @@ void session_drop(rly_session *s) {
 
 /* trylock: whoever comes while another thread has the session is refused.  The
  * same thread, in a callback, may enter again. */
-bool session_hold(rly_session *s) {
-  if (!s || pthread_mutex_trylock(&s->lock)) return false;
+bool session_hold_for(const char *function, rly_session *s) {
+  if (!s) return misuse(function, "the session is NULL"), false;
+  if (pthread_mutex_trylock(&s->lock)) {
+    misuse(function, "the session is at work in another thread%s",
+           fork_lost(&s->guard) ? " of the process that was forked" : "");
+    return false;
+  }
   program_hold(s->program);
   return true;
 }
@@ -233,9 +240,11 @@ void session_release(rly_session *s) {
 
 /* `running` refuses a call from within a callback, which session_hold() lets
  * through: values may be looked at then, but nothing may be run. */
-bool session_enter(rly_session *s) {
-  if (!session_hold(s)) return false;
+bool session_enter_for(const char *function, rly_session *s) {
+  if (!session_hold_for(function, s)) return false;
   if (s->running || s->freed) {
+    misuse(function, "the session %s",
+           s->freed ? "is freed" : "is at work: this is a callback of it");
     session_release(s);
     return false;
   }

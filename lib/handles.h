@@ -118,6 +118,13 @@ static inline Store *store_of(const rly_session *s) {
   return session_store(s->vm);
 }
 
+/* --- misuse.c ----------------------------------------------------------- */
+
+/* Remembers, for rly_misuse(), what was wrong with this thread's call of a
+ * function of rly.h. */
+__attribute__((format(printf, 2, 3))) void misuse(const char *function,
+                                                  const char *format, ...);
+
 /* --- handles.c: what the host is told ------------------------------------ */
 
 rly_status status_of_run(RunStatus status);
@@ -146,7 +153,8 @@ void program_drop(rly_program *p);
 /* program_enter and program_leave stand around every change of a program and
  * every use of its tables.  program_enter is false for NULL and while one of
  * the program's sessions runs. */
-bool program_enter(rly_program *p);
+bool program_enter_for(const char *function, rly_program *p);
+#define program_enter(p) program_enter_for(__func__, p)
 void program_leave(rly_program *p);
 
 void session_keep(rly_session *s);
@@ -156,11 +164,13 @@ void session_shell_free(rly_session *s);
 /* session_enter and session_leave stand around every call that runs the session
  * or changes its state.  session_enter is false for NULL, for a freed session,
  * and when the session is running already. */
-bool session_enter(rly_session *s);
+bool session_enter_for(const char *function, rly_session *s);
+#define session_enter(s) session_enter_for(__func__, s)
 void session_leave(rly_session *s);
 /* As session_enter, for calls that only look at values.  A callback of the
  * session may make them while the session runs. */
-bool session_hold(rly_session *s);
+bool session_hold_for(const char *function, rly_session *s);
+#define session_hold(s) session_hold_for(__func__, s)
 /* Locks a session to free something of it, after waiting for a call that is
  * under way in another thread.  False in a child of fork(2) where that call
  * will never end: then what was to be freed stays. */
@@ -189,6 +199,11 @@ bool session_argument(rly_session *s, const rly_function *entry, int i,
                       Value *out);
 /* May a value of type `given` be passed where `wanted` is declared? */
 bool passes_as(const Type *given, const Type *wanted);
+/* Are these values, and the session's own? */
+bool are_own(const rly_session *s, int count, rly_value *const *args);
+/* Reports a value of a type that does not pass as the one that is wanted. */
+void report_misfit_type(rly_session *s, const char *what, const Type *wanted,
+                        const Type *given);
 /* Does the tensor fit where the type that it is passed as has numbers?  (A
  * wildcard fits any length.) */
 bool value_fits(const Type *type, Value v);
@@ -210,8 +225,10 @@ char *file_text(rly_context *cx, const char *path, size_t *len);
 
 /* Are these a known dtype, a rank up to RANK_MAX and non-negative
  * dimensions? */
-bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
-                     const void *elements, DType *found, int64_t *count);
+bool tensor_sensible_for(const char *function, const char *dtype, int rank,
+                         const int64_t *shape, const void *elements,
+                         DType *found, int64_t *count);
+#define tensor_sensible(...) tensor_sensible_for(__func__, __VA_ARGS__)
 /* A handle on a tensor's elements, or on a row-major copy of them when the
  * tensor is not contiguous; NULL when memory runs out. */
 rly_tensor *tensor_handle(rly_context *cx, const Tensor *t);

@@ -542,24 +542,11 @@ const char *rly_function_param_name(const rly_function *f, int i) {
   return fn && i >= 0 && i < fn->param_count ? fn->params[i]->name->text : NULL;
 }
 
-static char *type_text(rly_program *p, const Type *type) {
-  StrBuf out;
-  strbuf_init(&out, p->ir->mem);
-  type_print(p->ir->types, &out, type, TYPE_TEXT_MOST);
-  return text_take(p->cx, &out);
-}
+static const rly_type *handle_of(const Type *t) { return (const rly_type *)t; }
 
 char *rly_function_type_text(rly_program *p, const rly_function *f) {
-  return p && f ? type_text(p, global_of(f)->type) : NULL;
+  return p && f ? rly_type_text(p, handle_of(global_of(f)->type)) : NULL;
 }
-
-/* --- Types -------------------------------------------------------------- */
-
-/* Handles on types are the types themselves, which live in the program's
- * table. */
-static const Type *type_of(const rly_type *t) { return (const Type *)t; }
-
-static const rly_type *handle_of(const Type *t) { return (const rly_type *)t; }
 
 const rly_type *rly_function_param_type(const rly_function *f, int i) {
   const Type *t = f ? global_of(f)->type : NULL;
@@ -568,52 +555,6 @@ const rly_type *rly_function_param_type(const rly_function *f, int i) {
 
 const rly_type *rly_function_result_type(const rly_function *f) {
   return f ? handle_of(global_of(f)->type->result) : NULL;
-}
-
-/* Kinds of types that only the checker sees are unknown to a host. */
-rly_kind rly_type_kind(const rly_type *t) {
-  static const rly_kind of[] = {
-      [TY_TENSOR] = RLY_TENSOR,   [TY_TUPLE] = RLY_TUPLE,
-      [TY_ADT] = RLY_CONSTRUCTOR, [TY_REF] = RLY_REF,
-      [TY_FN] = RLY_FUNCTION,     [TY_VAR] = RLY_UNKNOWN,
-      [TY_ERROR] = RLY_UNKNOWN,   [TY_META] = RLY_UNKNOWN,
-      [TY_DIM] = RLY_UNKNOWN,
-  };
-  return t ? of[type_of(t)->kind] : RLY_UNKNOWN;
-}
-
-static const Type *tensor_type(const rly_type *t) {
-  return t && type_of(t)->kind == TY_TENSOR ? type_of(t) : NULL;
-}
-
-const char *rly_type_dtype(const rly_type *t) {
-  const Type *type = tensor_type(t);
-  return type ? dtype_name((DType)type->dtype) : NULL;
-}
-
-int rly_type_rank(const rly_type *t) {
-  const Type *type = tensor_type(t);
-  return type && !type->any_rank ? type->rank : -1;
-}
-
-/* -1 also for a dimension that is named or unknown. */
-int64_t rly_type_dim(const rly_type *t, int axis) {
-  const Type *type = tensor_type(t);
-  if (!type || axis < 0 || axis >= type->rank) return -1;
-  Dim d = type->dims[axis];
-  return dim_is_number(d) ? dim_value(d) : -1;
-}
-
-int rly_type_field_count(const rly_type *t) {
-  const Type *type = type_of(t);
-  if (!t) return 0;
-  if (type->kind == TY_REF) return 1;
-  return type->kind == TY_TUPLE ? type->count : 0;
-}
-
-const rly_type *rly_type_field(const rly_type *t, int i) {
-  if (i < 0 || i >= rly_type_field_count(t)) return NULL;
-  return handle_of(type_of(t)->args[i]);
 }
 
 /* --- The type of a text ------------------------------------------------- */
@@ -656,7 +597,7 @@ typedef struct Shown {
 
 static void show_type(void *shown, const Expr *e) {
   Shown *s = shown;
-  s->text = type_text(s->p, general_type(s->p, e));
+  s->text = rly_type_text(s->p, handle_of(general_type(s->p, e)));
 }
 
 /* The text names a function that has instances, so no one type. */

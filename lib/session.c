@@ -12,6 +12,8 @@
  * last_run is how far it has come.  A call first evaluates what is pending, but
  * of that the lets only: a function may use them, and expressions are not what
  * was asked for. */
+#include <stdio.h>
+
 #include "lib/handles.h"
 #include "observe/observe.h"
 
@@ -253,6 +255,15 @@ static rly_status refuse_call(rly_session *s, const char *why) {
   return RLY_REFUSED;
 }
 
+static rly_status refuse_count(rly_session *s, const Global *g, const Type *fn,
+                               int count) {
+  diag_error(&s->diags, E0504, SPAN_NONE,
+             g ? "a call of `@%3$.80s` needs %1$d arguments, not %2$d"
+               : "the call needs %1$d arguments, not %2$d",
+             fn->count, count, g ? g->name->text : "");
+  return RLY_REFUSED;
+}
+
 /* The result of a call: its status and a handle on its value. */
 static rly_status give_take(rly_session *s, RunStatus status, const Type *type,
                             Value v, rly_value **result) {
@@ -309,20 +320,48 @@ bool value_fits(const Type *type, Value v) {
   return true;
 }
 
-/* Are these values, and the session's own? */
-static bool are_own(const rly_session *s, int count, rly_value *const *args) {
+bool are_own(const rly_session *s, int count, rly_value *const *args) {
   if (count < 0 || (count && !args)) return false;
   for (int i = 0; i < count; i++)
     if (!args[i] || args[i]->session != s) return false;
   return true;
 }
 
+/* The same of a call's arguments, with a text. */
+static bool args_are_own(const char *function, const rly_session *s, int count,
+                         rly_value *const *args) {
+  if (!s || are_own(s, count, args)) return true;
+  if (count < 0 || !args)
+    misuse(function, "there are %d arguments at %p", count, (void *)args);
+  for (int i = 0; args && i < count; i++)
+    if (!args[i] || args[i]->session != s)
+      misuse(function, "argument %d is %s", i + 1,
+             args[i] ? "a value of another session" : "NULL");
+  return false;
+}
+
+void report_misfit_type(rly_session *s, const char *what, const Type *wanted,
+                        const Type *given) {
+  StrBuf types[2];
+  Mem mem = mem_local(s->mem);
+  for (int i = 0; i < 2; i++) {
+    strbuf_init(&types[i], &mem);
+    type_print(s->program->ir->types, &types[i], i ? given : wanted, 200);
+  }
+  diag_error(&s->diags, E0504, SPAN_NONE, "%s is of type %s, but %s is given",
+             what, strbuf_text(&types[0]), strbuf_text(&types[1]));
+  for (int i = 0; i < 2; i++) strbuf_done(&types[i]);
+}
+
 /* The values of the arguments; false after reporting what is wrong. */
-static bool take_arguments(rly_session *s, const Type *fn, int count,
-                           rly_value *const *args, Value *values) {
+static bool take_arguments(rly_session *s, const Global *g, const Type *fn,
+                           int count, rly_value *const *args, Value *values) {
+  char what[128];
   for (int i = 0; i < count; i++) {
     if (!passes_as(args[i]->type, fn->args[i])) {
-      refuse_call(s, "an argument has the wrong type");
+      snprintf(what, sizeof what, g ? "argument %d of `@%.80s`" : "argument %d",
+               i + 1, g ? g->name->text : "");
+      report_misfit_type(s, what, fn->args[i], args[i]->type);
       return false;
     }
     values[i] = args[i]->value;
@@ -334,23 +373,28 @@ static bool take_arguments(rly_session *s, const Type *fn, int count,
  * call. */
 static rly_status call_with(rly_session *s, const Global *g, int count,
                             rly_value *const *args, rly_value **result) {
-  if (!g) return refuse_call(s, "no such function");
-  if (g->type->count != count)
-    return refuse_call(s, "wrong number of arguments");
+  if (g->type->count != count) return refuse_count(s, g, g->type, count);
   rly_status started = session_start(s, true);
   if (started != RLY_OK) return started;
   Value values[count + 1];
-  if (!take_arguments(s, g->type, count, args, values)) return RLY_REFUSED;
+  if (!take_arguments(s, g, g->type, count, args, values)) return RLY_REFUSED;
   return call(s, g, count, values, result);
 }
 
 /* By name: the function that the name now stands for. */
 rly_status rly_session_call(rly_session *s, const char *name, int count,
                             rly_value *const *args, rly_value **result) {
-  if (!s || !name || !result || !are_own(s, count, args) || !session_enter(s))
+  if (!name || !result)
+    return misuse(__func__, "the %s is NULL", name ? "result" : "name"),
+           RLY_MISUSE;
+  if (!args_are_own(__func__, s, count, args) || !session_enter(s))
     return RLY_MISUSE;
   const Global *g = (const Global *)rly_program_function(s->program, name);
-  rly_status status = call_with(s, g, count, args, result);
+  rly_status status = RLY_REFUSED;
+  if (g) status = call_with(s, g, count, args, result);
+  else
+    diag_error(&s->diags, E0504, SPAN_NONE, "no such function: `@%.200s`",
+               name);
   session_leave(s);
   return status;
 }
@@ -367,8 +411,14 @@ static bool is_function(rly_program *p, const rly_function *f) {
 rly_status rly_session_call_function(rly_session *s, const rly_function *f,
                                      int count, rly_value *const *args,
                                      rly_value **result) {
-  if (!s || !result || !is_function(s->program, f) ||
-      !are_own(s, count, args) || !session_enter(s))
+  if (!s || !result || !is_function(s->program, f)) {
+    misuse(__func__, !s        ? "the session is NULL"
+                     : !result ? "the result is NULL"
+                               : "no function of the program, or one that was "
+                                 "defined anew");
+    return RLY_MISUSE;
+  }
+  if (!args_are_own(__func__, s, count, args) || !session_enter(s))
     return RLY_MISUSE;
   rly_status status = call_with(s, (const Global *)f, count, args, result);
   session_leave(s);
@@ -379,10 +429,10 @@ rly_status rly_session_call_function(rly_session *s, const rly_function *f,
 static rly_status call_value(rly_session *s, const rly_value *f, int count,
                              rly_value *const *args, rly_value **result) {
   if (f->type->kind != TY_FN) return refuse_call(s, "this is no function");
-  if (f->type->count != count)
-    return refuse_call(s, "wrong number of arguments");
+  if (f->type->count != count) return refuse_count(s, NULL, f->type, count);
   Value values[count + 1], v;
-  if (!take_arguments(s, f->type, count, args, values)) return RLY_REFUSED;
+  if (!take_arguments(s, NULL, f->type, count, args, values))
+    return RLY_REFUSED;
   RunStatus status = session_apply(s->vm, f->type, f->value, count, values, &v);
   return give_take(s, status, f->type->result, v, result);
 }
@@ -390,7 +440,10 @@ static rly_status call_value(rly_session *s, const rly_value *f, int count,
 rly_status rly_value_call(rly_value *function, int count,
                           rly_value *const *args, rly_value **result) {
   rly_session *s = function ? function->session : NULL;
-  if (!result || !s || !are_own(s, count, args) || !session_enter(s))
+  if (!result || !s)
+    return misuse(__func__, "the %s is NULL", s ? "result" : "function"),
+           RLY_MISUSE;
+  if (!args_are_own(__func__, s, count, args) || !session_enter(s))
     return RLY_MISUSE;
   rly_status status = call_value(s, function, count, args, result);
   session_leave(s);

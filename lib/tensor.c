@@ -20,14 +20,30 @@ static void release_buffer(rly_context *cx, Buffer *b) {
 /* Everything that a host may have got wrong: a name of no dtype, too many axes,
  * lengths whose product overflows, no elements, and bytes that are no element:
  * kernels rely on bools being 0 or 1, and on int4 being -8 to 7. */
-bool tensor_sensible(const char *dtype, int rank, const int64_t *shape,
-                     const void *elements, DType *found, int64_t *count) {
-  if (!dtype || rank < 0 || rank > RANK_MAX || (rank && !shape)) return false;
+static const char *what_is_wrong(const char *dtype, int rank,
+                                 const int64_t *shape, const void *elements,
+                                 DType *found, int64_t *count) {
   size_t bytes;
-  *found = dtype_find(dtype, strlen(dtype));
-  return *found != DTYPE_NONE &&
-         shape_size(*found, rank, shape, count, &bytes) &&
-         (elements || !*count) && elements_are_valid(*found, elements, bytes);
+  if (rank < 0 || rank > RANK_MAX) return "the rank must be from 0 to 8";
+  if (rank && !shape) return "the shape is NULL";
+  *found = dtype ? dtype_find(dtype, strlen(dtype)) : DTYPE_NONE;
+  if (*found == DTYPE_NONE) return "there is no such dtype";
+  if (!shape_size(*found, rank, shape, count, &bytes))
+    return "the shape has a negative dimension, or too many elements";
+  if (!elements && *count) return "the elements are NULL";
+  if (!elements_are_valid(*found, elements, bytes))
+    return "an element is none of the dtype (a bool is 0 or 1)";
+  return NULL;
+}
+
+bool tensor_sensible_for(const char *function, const char *dtype, int rank,
+                         const int64_t *shape, const void *elements,
+                         DType *found, int64_t *count) {
+  const char *wrong = what_is_wrong(dtype, rank, shape, elements, found, count);
+  if (wrong)
+    misuse(function, "%s (dtype %.40s, rank %d)", wrong, dtype ? dtype : "NULL",
+           rank);
+  return !wrong;
 }
 
 /* A handle on `shape` elements at `data` of a buffer, whose reference it

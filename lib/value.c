@@ -66,6 +66,10 @@ rly_kind rly_value_kind(const rly_value *v) {
   return v ? of[v->type->kind] : RLY_UNKNOWN;
 }
 
+const rly_type *rly_value_type(const rly_value *v) {
+  return v ? (const rly_type *)v->type : NULL;
+}
+
 bool rly_value_is_unit(const rly_value *v) {
   return v && type_is_unit(v->type);
 }

@@ -91,7 +91,7 @@ if ($mode eq 'release') {
 make("uninstall $places");
 is(`find $root ! -type d`, '', 'make uninstall leaves no file');
 
-# --- The archive ----------------------------------------------------------------
+# --- The archive -------------------------------------------------------------
 
 SKIP: {
   skip 'no repository', 3 if system 'git rev-parse HEAD >/dev/null 2>&1';

@@ -1,0 +1,38 @@
+/* What was wrong with a call that makes no sense, for the host's author.
+ *
+ * Such a call changes nothing, neither a context nor its diagnostics, which
+ * another thread may be using; often there is no context at all.  So the text
+ * belongs to the thread, as errno does. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/handles.h"
+
+static _Thread_local char text[256];
+
+const char *rly_misuse(void) { return text; }
+
+/* Names of functions that are ours and not the host's are left out. */
+void misuse(const char *function, const char *format, ...) {
+  va_list args;
+  bool named = !strncmp(function, "rly_", 4);
+  int n = named ? snprintf(text, sizeof text, "%s: ", function) : 0;
+  va_start(args, format);
+  vsnprintf(text + n, sizeof text - (size_t)n, format, args);
+  va_end(args);
+}
+
+static const char *const status_names[] = {
+    [RLY_OK] = "ok",
+    [RLY_REFUSED] = "refused",
+    [RLY_RUNTIME] = "runtime",
+    [RLY_LIMIT] = "limit",
+    [RLY_MISUSE] = "misuse",
+    [RLY_INTERRUPTED] = "interrupted",
+    [RLY_INCOMPLETE] = "incomplete",
+};
+
+const char *rly_status_name(rly_status status) {
+  return status <= RLY_MISUSE ? status_names[status] : NULL;
+}

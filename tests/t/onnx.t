@@ -435,12 +435,18 @@ gives(rly('run', file('s.onnx', $sequences), 'x=[1, 2]'), 0, qr/\[1\.0, 2\.0\]/,
 gives(rly('run', file('b.onnx', $branches), 'x=[1, 2]', 'c=False'), 0,
       qr/\[-1\.0, -2\.0\]/, '', 'branches');
 srand 22;
-for (['loop', $loop], ['sequences', $sequences], ['branches', $branches],
-     ['external', external('w.bin', entry('offset', 4), entry('length', 8))]) {
-  my ($what, $model) = @$_;
+my @run = (['run', '--max-steps', '1000000'], 'x=[1, 2]');
+for (['loop', $loop, @run], ['sequences', $sequences, @run],
+     ['branches', $branches, @run],
+     ['external', external('w.bin', entry('offset', 4), entry('length', 8)),
+      @run],
+     ['tree', $tree, ['check']], ['across', $across, ['check']],
+     ['layers', $layers, ['import', '--stateful']],
+     ['caches', $caches, ['import', '--state', 'past.*=present.*']]) {
+  my ($what, $model, $command, @inputs) = @$_;
   my @bad = grep {
-    my $got = rly('run', '--max-memory', '200M', '--max-steps', '1000000',
-                  file('spoilt.onnx', spoil($model)), 'x=[1, 2]');
+    my $got = rly(@$command, '--max-memory', '200M',
+                  file('spoilt.onnx', spoil($model)), @inputs);
     $got->{status} < 0 || $got->{status} > 2
       || ($got->{status} && $got->{err} !~ /E\d{4}/)
   } sample(1 .. 40);

@@ -59,6 +59,7 @@ static int import_file(Host *h) {
   rly_status status =
       fine ? rly_program_add_file(h->program, text, 0) : RLY_REFUSED;
   guard_end();
+  if (mem_exhausted(h->program->ir->mem)) return host_out_of_memory(h);
   host_report(h);
   return exit_status(status);
 }

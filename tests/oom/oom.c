@@ -275,7 +275,8 @@ static void shrink(const Case *c, size_t most, int steps) {
 
 /* --- Main ----------------------------------------------------------------- */
 
-/* `test --promote` changes its file, so it runs only when named. */
+/* `test --promote` changes its file, and `import` writes others beside it, so
+ * they run only when named. */
 static const char *const commands[][WORDS] = {
     {"check"},
     {"check", "--types"},
@@ -300,6 +301,8 @@ static const char *const commands[][WORDS] = {
     {"dump", "--bytecode"},
     {"step"},
     {"test", "--promote"},
+    {"import"},
+    {"import", "--stateful"},
     {"run", "--stats", "--trace", "/dev/null"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -324,7 +327,9 @@ int main(int argc, char **argv) {
   for (int f = optind; f < argc; f++)
     for (int k = 0; k < COMMANDS; k++) {
       bool asked = only && !strcmp(only, commands[k][0]);
-      if (only ? !asked : !strcmp(commands[k][0], "test")) continue;
+      bool writes =
+          !strcmp(commands[k][0], "test") || !strcmp(commands[k][0], "import");
+      if (only ? !asked : writes) continue;
       Case c = {{0}};
       int n = 0;
       for (; commands[k][n]; n++) c.words[n] = commands[k][n];

@@ -39,6 +39,11 @@ holds('fmt: allocations fail', -s => 97, -c => 'fmt',
 holds('fmt: allocations fail, with cells in data', -s => 101, -c => 'fmt',
       file => 'tests/oom/stores.rly');
 
+# The reader of ONNX models, in builds that have it.
+my $model = spew(scratch('reader.onnx'), slurp('examples/import/reader.onnx'));
+holds('import: allocations fail', -s => 97, -c => 'import', file => $model)
+    if rly('import', $model)->{err} !~ /E0806/;
+
 # Derivatives: the rules are checked while the program runs.
 holds('a gradient: allocations of a run fail', -s => 23, -c => 'run',
       file => 'tests/gradient/memory.rly');

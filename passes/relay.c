@@ -298,6 +298,7 @@ static void relay_init(Relay *r, Program *p, const Unit *u, Arena *arena) {
   VEC_INIT(&r->unsaid, p->mem);
   relay_adts_init(r);
   ptrmap_init(&r->by_name, p->mem);
+  ptrmap_init(&r->asked, p->mem);
   ptrmap_init(&r->library, p->mem);
   ptrmap_init(&r->mentioned, p->mem);
   ptrmap_init(&r->refused, p->mem);
@@ -323,6 +324,7 @@ static void relay_done(Relay *r) {
   VEC_DONE(&r->constants);
   VEC_DONE(&r->unsaid);
   ptrmap_done(&r->by_name);
+  ptrmap_done(&r->asked);
   ptrmap_done(&r->library);
   ptrmap_done(&r->mentioned);
   ptrmap_done(&r->refused);

@@ -16,8 +16,11 @@
 #include "ir/walk.h"
 #include "passes/relay_map.h"
 
+/* What is of the library sees nothing of the text but the instances of the
+ * library's functions that were written there. */
 Needs *relay_callee(const Relay *r, const Needs *home, const Name *name) {
-  Needs *own = home && home->used ? NULL : ptrmap_get(&r->by_name, name);
+  Needs *own = ptrmap_get(&r->by_name, name);
+  if (own && home && home->used && !own->used) own = NULL;
   return own ? own : ptrmap_get(&r->library, name);
 }
 
@@ -177,6 +180,7 @@ static void add_item(Relay *r, const Item *item) {
   if (first) r->main = item;
   Needs *n = needs_new(r, item);
   if (item->kind == ITEM_DEF) ptrmap_put(&r->by_name, item->name, n);
+  n->used = item->name ? ptrmap_get(&r->asked, item->name) : NULL;
 }
 
 /* Ends, as flags only rise: at most params times definitions rounds. */

@@ -104,6 +104,9 @@ static void find_uses(Instances *s, const Global *home, const Expr *value) {
     if (ptrmap_has(&s->met, g)) continue;
     ptrmap_put(&s->met, g, (void *)g);
     VEC_PUSH(&s->found, g);
+    const Expr *use = home ? ptrmap_get(&s->relay->asked, home->name) : NULL;
+    if (g->library)
+      ptrmap_put(&s->relay->asked, g->name, (void *)(use ? use : w.at));
   }
   expr_walk_end(&w);
   if (s->relay->has_generic_adts)

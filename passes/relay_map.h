@@ -38,6 +38,8 @@ typedef struct Relay {
   PtrMap library;          /* the same of the library's that TVM's lacks */
   PtrMap mentioned;        /* names that may be of types and constructors */
   VEC(const Item *) types; /* of the library, which TVM's lacks */
+  PtrMap asked;            /* the Name of an instance of the library's -> the
+                              text's use that leads to it */
   PtrMap refused;          /* uses of the library that were reported */
   PtrMap ctors;            /* names of the unit's constructors */
   PtrMap adts;             /* Name -> AdtDecl, of list literals */

@@ -114,7 +114,8 @@ static bool is_defined(const Relay *r, const Name *name) {
  * gets another. */
 const Name *relay_global_name(Relay *r, const Needs *n) {
   const Name *name = n->item->name, *made = name;
-  bool hidden = n->used && ptrmap_has(&r->by_name, name);
+  const Needs *own = ptrmap_get(&r->by_name, name);
+  bool hidden = n->used && own && own != n;
   if (strchr(name->text, '.')) {
     name = made = without_dots(r, name);
     hidden = is_defined(r, made);

@@ -272,30 +272,37 @@ def @col_rank0_uint8(%x: Tensor[(?), uint8]) -> Tensor[(?, 1), uint8] {
   dyn.reshape(%x, stack((take(shape_of(%x, dtype="int32"), 0, axis=0), 1),
     axis=0)) }',
        'each instance of a function of shapes and dtypes is one');
-prints('def @lstm_gates(%x: int32) { %x } // ours
+prints('def @lstm_gates_float32(%x: int32) { %x } // ours
 def @main(%g: Tensor[(1, 4), float32], %c: Tensor[(1, 1), float32],
           %w: Tensor[(4, 1), float32], %b: Tensor[(4), float32]) {
   @lstm_cell(%c, %c, %c, %w, %w, %b, %b) }',
-       'def @lstm_gates(%x: int32) { %x } // ours
+       'def @lstm_gates_float32(%x: int32) { %x } // ours
 def @main(%g: Tensor[(1, 4), float32], %c: Tensor[(1, 1), float32],
           %w: Tensor[(4, 1), float32], %b: Tensor[(4), float32]) {
-  @lstm_cell(%c, %c, %c, %w, %w, %b, %b) }
-def @lstm_cell(%x: Tensor[(?, ?), float32], %h: Tensor[(?, ?), float32],
+  @lstm_cell_float32(%c, %c, %c, %w, %w, %b, %b) }
+def @lstm_cell_float32(%x: Tensor[(?, ?), float32], %h: Tensor[(?, ?), float32],
                %c: Tensor[(?, ?), float32], %w_ih: Tensor[(?, ?), float32],
                %w_hh: Tensor[(?, ?), float32], %b_ih: Tensor[(?), float32],
                %b_hh: Tensor[(?), float32])
     -> (Tensor[(?, ?), float32], Tensor[(?, ?), float32]) {
-  @lstm_gates_1(nn.dense(%x, %w_ih) + %b_ih + (nn.dense(%h, %w_hh) + %b_hh),
-                %c) }
-def @lstm_gates_1(%gates: Tensor[(?, ?), float32],
-                  %c: Tensor[(?, ?), float32])
+  @lstm_gates_float32_1(
+    nn.dense(%x, %w_ih) + %b_ih + (nn.dense(%h, %w_hh) + %b_hh), %c) }
+def @lstm_gates_float32_1(%gates: Tensor[(?, ?), float32],
+                          %c: Tensor[(?, ?), float32])
     -> (Tensor[(?, ?), float32], Tensor[(?, ?), float32]) {
   let %s = split(%gates, indices_or_sections=4, axis=1);
   let %c2 = sigmoid(%s.1) * %c + sigmoid(%s.0) * tanh(%s.2);
   (sigmoid(%s.3) * tanh(%c2), %c2) }',
        'and keeps its meaning beside a function of its name');
 
-for my $call ('@gelu([[0.5, -1.5]])', '@range(3, 7)',
+# An instance of a library function calls the library's functions, whatever the
+# text defines under their names.  By hand: two rows; 7 is the text's own.
+my $beside = spew($path, 'def @range(%x: int32) { %x }
+def @main() { (@unstack([1, 2]), @range(7)) }');
+is(rly('run', spew($plain, rly('fmt', '--relay', $beside)->{out}))->{out},
+   "(Cons(1, Cons(2, Nil)), 7)\n", 'an instance keeps to the library');
+
+for my $call ('@gelu([[0.5, -1.5]])', '@range(3)',
               '@set_row([[1f, 2f], [3f, 4f]], 1, [5f, 6f])',
               '@lstm([[[1f, 2f]], [[3f, 4f]]], [[0f]], [[0f]],
                  full(0.3, shape=[4, 2], dtype="float32"),
@@ -305,8 +312,10 @@ for my $call ('@gelu([[0.5, -1.5]])', '@range(3, 7)',
   my $file = spew($path, "def \@main() { $call }");
   my $run = rly('fmt', '--relay', $file);
   is(plain_relay($run->{out}), '', "$call: TVM's grammar");
-  is(rly('run', spew($plain, $run->{out}))->{out}, rly('run', $file)->{out},
-     'and the same value');
+  my $here = rly('run', $file);
+  is("$here->{status} $here->{err}", '0 ', '... of a program that runs');
+  is(rly('run', spew($plain, $run->{out}))->{out}, $here->{out},
+     '... and the same value');
 }
 
 # --- What Relay cannot say --------------------------------------------------
@@ -326,7 +335,9 @@ refused('def @f(%x: int32, relay.reshape_only=1) { %x }', '1:19',
 refused('def @f(%n: int32) { arange(%n) }', '1:21',
         'an `arange` whose dtype is not written', 'arange of an unknown dtype');
 refused('def @f(%x: int32) { %x }
-def @g() { @f(1); (@lstm_stack, @lstm_stack) }', '2:20',
+def @g(%x: Tensor[(1, 1, 1), float32], %w: Tensor[(4, 1), float32],
+       %b: Tensor[(4), float32]) {
+  @f(1); @lstm_stack(%x, %x, %x, List[(%w, %w, %b, %b)]) }', '4:10',
         '`@lstm_stack`, which needs the operator `assert`', 'our own library');
 refused('import "a.rly";', '1:1', 'an `import`', 'imports');
 refused('def @f() { let %a = fn () -> int32 { %b() }

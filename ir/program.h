@@ -272,6 +272,7 @@ typedef struct Program {
   Arena arena; /* definitions */
   Unit *units, *last_unit;
   Scope user, library;
+  bool float64;      /* texts compute in float64 (passes/float64.c) */
   bool name_results; /* of expressions: %_1, %_2 ... */
   int result_count;  /* of those named; of the entry, where it has a number */
   int entry;         /* the number of the entry that is added; 0: none */

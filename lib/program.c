@@ -66,6 +66,7 @@ static Unit *library_unit(Program *p, char kind, const Name *name) {
   source->lines_before = e->lines_before;
   Unit *unit = NULL;
   parse_unit(p, source, (ParseOptions){0}, &unit);
+  if (unit && p->float64) unit_to_float64(p, unit);
   return unit;
 }
 
@@ -299,6 +300,7 @@ static rly_status parse(rly_program *p, const char *path, const char *text,
     program_drop_unit(p->ir, *unit);
     return RLY_INCOMPLETE;
   }
+  if (status == PARSE_OK && p->ir->float64) unit_to_float64(p->ir, *unit);
   return status == PARSE_OK ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
 
@@ -371,6 +373,7 @@ Unit *program_parse_text(rly_program *p, const char *path, const char *text,
   SourceFile *source = source_of(p->ir, path, text, len);
   Unit *unit = NULL;
   if (source) parse_unit(p->ir, source, (ParseOptions){0}, &unit);
+  if (unit && p->ir->float64) unit_to_float64(p->ir, unit);
   return unit;
 }
 

@@ -112,6 +112,8 @@ Unit *pass_call(Program *p, Unit *unit, PassCall *call);
  * false the program is as before: the unit is gone, with those it imported, and
  * why stands in the program's diagnostics. */
 bool unit_check(Program *p, Unit *unit);
+/* The pass float64 on a parsed unit: false when memory ran out. */
+bool unit_to_float64(Program *p, Unit *unit);
 /* Is every shape in the program known?  Reports those that are not. */
 bool unit_is_static(Program *p, Unit *unit);
 

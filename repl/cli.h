@@ -65,7 +65,8 @@ enum {
   IN_GRAPH = 32768,
   IN_IMPORT = 65536,
   IN_VERIFY = 131072,
-  IN_ALL = 262143,
+  IN_GRADCHECK = 262144,
+  IN_ALL = 524287,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -182,6 +183,7 @@ int command_dump(const Cli *cli);
 int command_graph(const Cli *cli);
 int command_ops(const Cli *cli);
 int command_explain(const Cli *cli);
+int command_gradcheck(const Cli *cli);
 int command_test(const Cli *cli);
 int command_repl(const Cli *cli);
 int command_stream(const Cli *cli);

@@ -47,6 +47,8 @@ static const Command commands[] = {
      "what a diagnostic means, with examples"},
     {"test", "FILE...", IN_TEST, command_test,
      "run files with expectations in comments"},
+    {"gradcheck", "FILE.rly", IN_GRADCHECK, command_gradcheck,
+     "compare the derivatives of functions with differences of their values"},
     {"step", "FILE.rly [ARGS...]", IN_STEP, command_step,
      "show how a script is evaluated, step by step"},
     {"stream", "FILE.rly", IN_STREAM, command_stream,

@@ -1,0 +1,111 @@
+/* A text that computes in float64 where it is written with narrower floats.
+ *
+ *   def @f(%x: Tensor[(3), float32]) { %x * cast(2, dtype="float32") + 0.5f }
+ *   def @f(%x: Tensor[(3), float64]) { %x * cast(2, dtype="float64") + 0.5f64 }
+ *
+ * Differences of values tell a derivative only where values are exact to many
+ * digits.  So a program is checked as this other one, with what it reaches of
+ * the library (rly gradcheck).  The pass works on the parsed form, whose nodes
+ * the unit owns and nobody else has seen yet, and changes them in place. */
+#include <string.h>
+
+#include "ir/walk.h"
+#include "passes/pass.h"
+#include "tensor/tensor.h"
+
+static bool is_narrow(DType t) {
+  return t != DTYPE_NONE && dtype_is_float(t) && t != DT_FLOAT64;
+}
+
+/* --- Types ------------------------------------------------------------------ */
+
+/* Types are written no deeper than the parser lets them be. */
+static void widen_type(const TypeExpr *t) {
+  if (!t) return;
+  if (t->kind == TX_TENSOR && !t->dtype_name && is_narrow(t->dtype))
+    ((TypeExpr *)t)->dtype = DT_FLOAT64;
+  for (int i = 0; i < t->arg_count; i++) widen_type(t->args[i]);
+  widen_type(t->result);
+}
+
+static void widen_adt(const AdtDecl *adt) {
+  widen_type(adt->meaning);
+  for (int i = 0; i < adt->ctor_count; i++)
+    for (int k = 0; k < adt->ctors[i].field_count; k++)
+      widen_type(adt->ctors[i].fields[k]);
+}
+
+/* --- Attributes --------------------------------------------------------------
+ * The name of a dtype is a text like any other before the operator is known. */
+
+static bool names_narrow(const AttrExpr *x) {
+  return x->kind == AX_STRING && x->text &&
+         is_narrow(dtype_find(x->text, (size_t)x->count));
+}
+
+static void widen_value(const AttrExpr *x) {
+  static const char wide[] = "float64";
+  AttrExpr *own = (AttrExpr *)x;
+  if (names_narrow(x)) {
+    own->text = wide;
+    own->count = (int)strlen(wide);
+  }
+  if (x->kind == AX_FLOAT && is_narrow(x->dtype)) own->dtype = DT_FLOAT64;
+  for (int i = 0; x->kind == AX_LIST && i < x->count; i++)
+    widen_value(x->items[i]);
+}
+
+static void widen_attrs(int count, const Attr *attrs) {
+  for (int i = 0; i < count; i++)
+    if (attrs[i].value) widen_value(attrs[i].value);
+}
+
+/* --- Expressions -------------------------------------------------------------- */
+
+static void widen_constant(Program *p, Expr *e) {
+  const Tensor *t = e->constant;
+  if (!is_narrow((DType)t->dtype)) return;
+  Tensor *made = program_tensor_new(p, DT_FLOAT64, t->rank, t->shape);
+  int64_t n = made ? tensor_count(made) : 0;
+  for (int64_t i = 0; i < n; i++)
+    bits_store(DT_FLOAT64, made->data + i * (int64_t)dtype_size(DT_FLOAT64),
+               (Value){.f64 = tensor_f64_at(t, i)});
+  if (made) made = program_constant_take(p, made);
+  if (made) e->constant = made;
+}
+
+static void widen_fn(const Fn *fn) {
+  for (int i = 0; i < fn->param_count; i++)
+    widen_type(fn->params[i]->annotation);
+  widen_type(fn->result);
+  widen_attrs(fn->attr_count, fn->attrs);
+}
+
+static void widen_node(Program *p, const Expr *e) {
+  if (e->kind == EX_CONST) widen_constant(p, (Expr *)e);
+  if (e->kind == EX_CALL) widen_attrs(e->call.attr_count, e->call.attrs);
+  if (e->kind == EX_FN) widen_fn(e->fn);
+  for (int i = 0; e->kind == EX_BLOCK && i < e->block->count; i++)
+    if (e->block->bindings[i].var)
+      widen_type(e->block->bindings[i].var->annotation);
+}
+
+bool unit_to_float64(Program *p, Unit *unit) {
+  ExprWalk w;
+  expr_walk_start(&w, p->mem, WALK_ENTER, NULL);
+  for (int i = 0; i < unit->item_count; i++) {
+    const Item *item = &unit->items[i];
+    widen_type(item->annotation);
+    if (item->adt) widen_adt(item->adt);
+    if (!item->expr) continue;
+    expr_walk_add(&w, item->expr);
+    while (expr_walk_next(&w)) widen_node(p, w.at);
+  }
+  return expr_walk_end(&w) && !mem_exhausted(p->mem);
+}
+
+Pass pass_float64;
+
+Unit *pass_float64(Program *p, Unit *unit) {
+  return unit_to_float64(p, unit) ? unit : NULL;
+}

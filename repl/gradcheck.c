@@ -1,0 +1,560 @@
+/* rly gradcheck: are the derivatives of a program's functions those of their
+ * values?
+ *
+ * The program is read as one that computes in float64 (passes/float64.c).  For
+ * each function arguments x are drawn, and with them a direction u and an
+ * adjoint v of the value:
+ *
+ *   v . (f(x + h e) - f(x - h e)) / 2h = (vjp(f, x)(v)) . e   for elements e
+ *       (f(x + h u) - f(x - h u)) / 2h = jvp(f, x, u)
+ *   v . jvp(f, x, u)                   = vjp(f, x)(v) . u     the dot test
+ *
+ * At a kink or a jump the differences to both sides disagree, and tell nothing:
+ * such an element is passed over, and where all are, another point is drawn.
+ * So is one where f fails or gives no number.  Each evaluation is a text of its
+ * own; what a function writes into cells is put back after it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl/cli.h"
+#include "repl/gradpoint.h"
+
+/* The step of a difference, and what is right: its error is about h^2 times the
+ * third derivative, that of the dot test is rounding alone. */
+static const double step = 1e-5, near = 1e-6, nearer = 1e-9;
+enum { POINTS_MOST = 8, ELEMENTS_MOST = 100, DEPTH_MOST = 500 };
+/* Seconds for an evaluation, where the user does not say: a number that was
+ * drawn may be one that a loop never meets. */
+enum { PATIENCE = 5 };
+
+/* Where points are drawn, one after the other: many functions are defined for
+ * positive numbers only, or below 1. */
+static const double ranges[POINTS_MOST][2] = {
+    {-1, 1},   {0.1, 0.9}, {-2, 2},     {0.5, 2},
+    {-0.5, 0.5}, {0.2, 0.8}, {-1.5, 1.5}, {1, 3},
+};
+
+typedef VEC(double) Numbers;
+
+typedef struct Check {
+  Host *h;
+  rly_session *s;
+  const Global *g;
+  const Unit *last; /* of the program itself */
+  FILE *sink;       /* what programs print goes there */
+  Point point;
+  rly_value *value;  /* of the text that was evaluated */
+  StrBuf text;       /* that is being made */
+  StrBuf said;       /* why there is no verdict, or what is wrong */
+  Numbers y, seeds, up, down, gradient, forward, tangent;
+  int elements, kinks;
+  double largest; /* difference, relative */
+  bool limit;     /* time or memory is over */
+} Check;
+
+typedef enum Verdict { RIGHT, WRONG, PASSED_OVER, AGAIN } Verdict;
+static const char *const verdicts[] = {
+    [RIGHT] = "right", [WRONG] = "wrong", [PASSED_OVER] = "passed over"};
+
+/* --- Values as numbers -------------------------------------------------------- */
+
+static bool is_wide(const rly_value *v) {
+  const char *dtype = rly_value_dtype(v);
+  return dtype && !strcmp(dtype, "float64");
+}
+
+/* The floats of a value in order; false where it nests too deep. */
+static bool flatten(rly_value *v, Numbers *out, int depth) {
+  if (depth > DEPTH_MOST) return false;
+  const double *elements = is_wide(v) ? rly_value_elements(v) : NULL;
+  for (int64_t i = 0; elements && i < rly_value_count(v); i++)
+    VEC_PUSH(out, elements[i]);
+  bool data = rly_value_kind(v) == RLY_TUPLE || rly_value_constructor(v);
+  bool ok = true;
+  for (int i = 0; data && ok && i < rly_value_field_count(v); i++) {
+    rly_value *field = rly_value_field(v, i);
+    ok = field && flatten(field, out, depth + 1);
+    rly_value_free(field);
+  }
+  return ok;
+}
+
+static bool all_finite(const Numbers *n) {
+  for (size_t i = 0; i < n->len; i++)
+    if (!isfinite(n->data[i])) return false;
+  return true;
+}
+
+static double dot(const Numbers *a, const Numbers *b) {
+  double sum = 0;
+  for (size_t i = 0; i < a->len && i < b->len; i++)
+    sum += a->data[i] * b->data[i];
+  return sum;
+}
+
+/* --- Evaluation ---------------------------------------------------------------- */
+
+static void keep(void *data, rly_value *v) {
+  Check *c = data;
+  rly_value_free(c->value);
+  c->value = rly_value_keep(v);
+}
+
+/* What was reported, as one line. */
+static void note_report(Check *c, bool run) {
+  rly_diagnostic d;
+  bool any = run ? rly_session_diagnostic_get(c->s, 0, &d)
+                 : rly_diagnostic_get(c->h->cx, 0, &d);
+  if (any && !c->said.len)
+    strbuf_addf(&c->said, "%s: %s", d.code, d.message);
+  rly_session_diagnostics_clear(c->s);
+  rly_diagnostics_clear(c->h->cx);
+}
+
+/* Evaluates c->text, an expression; false after an error.  The cells hold again
+ * what they held before. */
+static bool evaluate(Check *c, Numbers *out) {
+  rly_value_free(c->value);
+  c->value = NULL;
+  strbuf_add_char(&c->text, ';');
+  rly_snapshot *before =
+      c->g->effects & EFFECT_WRITE ? rly_session_snapshot(c->s) : NULL;
+  rly_status status =
+      rly_program_add_text(c->h->program, "<gradcheck>", strbuf_text(&c->text),
+                           c->text.len, 0);
+  bool run = status == RLY_OK;
+  c->h->print_to = c->sink;
+  if (run) status = rly_session_run(c->s, keep, c);
+  c->h->print_to = NULL;
+  if (before) rly_session_restore(c->s, before);
+  rly_snapshot_free(before);
+  if (status != RLY_OK) {
+    note_report(c, run);
+    bool late = !c->h->cli->limits.timeout && c->said.len > 5 &&
+                !strncmp(strbuf_text(&c->said), "E0703", 5);
+    c->limit |= exit_status(status) > 2 && !late;
+    return false;
+  }
+  rly_diagnostics_clear(c->h->cx);
+  VEC_CLEAR(&c->text);
+  if (!out) return c->value;
+  VEC_CLEAR(out);
+  return c->value && flatten(c->value, out, 0);
+}
+
+/* @f(x) */
+static bool call_at(Check *c, const double *at, Numbers *out) {
+  VEC_CLEAR(&c->text);
+  strbuf_addf(&c->text, "@%s(", c->g->name->text);
+  point_put(&c->point, at, false, &c->text);
+  strbuf_add_char(&c->text, ')');
+  return evaluate(c, out);
+}
+
+/* --- Adjoints of the value ------------------------------------------------------- */
+
+static void put_shape(Check *c, const rly_value *v) {
+  for (int i = 0; i < rly_value_rank(v); i++)
+    strbuf_addf(&c->text, "%s%lld", i ? ", " : "",
+                (long long)rly_value_dim(v, i));
+}
+
+static void put_seed_tensor(Check *c, rly_value *v) {
+  const char *dtype = rly_value_dtype(v);
+  int rank = rly_value_rank(v);
+  int64_t n = rly_value_count(v);
+  if (!is_wide(v) || n == 0) {
+    strbuf_add(&c->text, "zeros(shape=[");
+    put_shape(c, v);
+    strbuf_addf(&c->text, "], dtype=\"%s\")", dtype);
+    return;
+  }
+  if (rank) strbuf_add(&c->text, "reshape([");
+  for (int64_t i = 0; i < n; i++) {
+    double x = point_chance(&c->point, -1, 1);
+    VEC_PUSH(&c->seeds, x);
+    if (i) strbuf_add(&c->text, ", ");
+    put_number(&c->text, x);
+  }
+  if (!rank) return;
+  strbuf_add(&c->text, "], newshape=[");
+  put_shape(c, v);
+  strbuf_add(&c->text, "])");
+}
+
+/* An adjoint of the value, drawn.  False where it holds a function or a cell. */
+static bool put_seed(Check *c, rly_value *v, int depth) {
+  if (depth > DEPTH_MOST) return false;
+  const char *ctor = rly_value_constructor(v);
+  if (rly_value_dtype(v)) {
+    put_seed_tensor(c, v);
+    return true;
+  }
+  if (!ctor && rly_value_kind(v) != RLY_TUPLE) return false;
+  int n = rly_value_field_count(v);
+  if (ctor) strbuf_add(&c->text, ctor);
+  if (!ctor || n) strbuf_add_char(&c->text, '(');
+  bool ok = true;
+  for (int i = 0; ok && i < n; i++) {
+    rly_value *field = rly_value_field(v, i);
+    if (i) strbuf_add(&c->text, ", ");
+    ok = field && put_seed(c, field, depth + 1);
+    rly_value_free(field);
+  }
+  if (!ctor && n == 1) strbuf_add_char(&c->text, ',');
+  if (!ctor || n) strbuf_add_char(&c->text, ')');
+  return ok;
+}
+
+/* vjp(@f, x).1(v) */
+static bool reverse(Check *c, rly_value *y, const double *at) {
+  VEC_CLEAR(&c->text);
+  VEC_CLEAR(&c->seeds);
+  strbuf_addf(&c->text, "vjp(@%s, ", c->g->name->text);
+  point_put(&c->point, at, false, &c->text);
+  strbuf_add(&c->text, ").1(");
+  if (!put_seed(c, y, 0)) {
+    strbuf_add(&c->said, "its value holds a function or a cell");
+    return false;
+  }
+  strbuf_add_char(&c->text, ')');
+  return evaluate(c, &c->gradient);
+}
+
+/* jvp(@f, (x,), (u,)).1 */
+static bool forward(Check *c, const double *at) {
+  VEC_CLEAR(&c->text);
+  const char *comma = c->g->type->count == 1 ? "," : "";
+  strbuf_addf(&c->text, "jvp(@%s, (", c->g->name->text);
+  point_put(&c->point, at, false, &c->text);
+  strbuf_addf(&c->text, "%s), (", comma);
+  point_put(&c->point, c->tangent.data, true, &c->text);
+  strbuf_addf(&c->text, "%s)).1", comma);
+  return evaluate(c, &c->forward);
+}
+
+/* --- Comparing -------------------------------------------------------------------- */
+
+/* Is `found` the derivative that was expected, but for rounding? */
+static bool agrees(Check *c, double expected, double found, double most) {
+  double size = 1 + fabs(expected) + fabs(found);
+  double off = fabs(expected - found) / size;
+  if (!(off <= c->largest)) c->largest = off;
+  return off <= most;
+}
+
+/* Do differences to both sides agree, so that there is a derivative? */
+static bool is_smooth(double up, double y, double down) {
+  double slope = (up - down) / (2 * step);
+  return fabs(up - y + (down - y)) / step <= 1e-3 * (1 + fabs(slope));
+}
+
+/* The values a step of `along` up and down. */
+static bool differences(Check *c, const double *x, double *moved,
+                        const double *along, size_t only) {
+  size_t n = c->point.slots.len;
+  for (int sign = 1; sign >= -1; sign -= 2) {
+    for (size_t i = 0; i < n; i++) {
+      double by = along ? along[i] : i == only;
+      moved[i] = x[i] + sign * step * by;
+    }
+    Numbers *out = sign > 0 ? &c->up : &c->down;
+    if (!call_at(c, moved, out)) return false;
+    if (out->len != c->y.len || !all_finite(out)) return false;
+  }
+  return true;
+}
+
+/* v . f along element i against the gradient's. */
+static Verdict check_element(Check *c, const double *x, double *moved,
+                             size_t i) {
+  if (!differences(c, x, moved, NULL, i)) return c->limit ? AGAIN : PASSED_OVER;
+  double up = dot(&c->seeds, &c->up), y = dot(&c->seeds, &c->y),
+         down = dot(&c->seeds, &c->down);
+  if (!is_smooth(up, y, down)) return PASSED_OVER;
+  double slope = (up - down) / (2 * step), found = c->gradient.data[i];
+  c->elements++;
+  if (agrees(c, slope, found, near)) return RIGHT;
+  VEC_CLEAR(&c->said);
+  strbuf_addf(&c->said, "at %s: differences %.8g, vjp %.8g",
+              c->point.slots.data[i].path, slope, found);
+  return WRONG;
+}
+
+/* Each element of the value along u against jvp's. */
+static Verdict check_forward(Check *c, const double *x, double *moved) {
+  if (!forward(c, x) || c->forward.len != c->y.len)
+    return c->said.len ? WRONG : AGAIN;
+  double back = dot(&c->gradient, &c->tangent), there =
+      dot(&c->seeds, &c->forward);
+  if (!agrees(c, there, back, nearer)) {
+    VEC_CLEAR(&c->said);
+    strbuf_addf(&c->said, "the dot test: v . jvp(u) = %.12g, vjp(v) . u = %.12g",
+                there, back);
+    return WRONG;
+  }
+  if (!differences(c, x, moved, c->tangent.data, 0)) return AGAIN;
+  for (size_t i = 0; i < c->y.len; i++) {
+    double up = c->up.data[i], y = c->y.data[i], down = c->down.data[i];
+    double slope = (up - down) / (2 * step), found = c->forward.data[i];
+    if (!is_smooth(up, y, down) || agrees(c, slope, found, near)) continue;
+    VEC_CLEAR(&c->said);
+    strbuf_addf(&c->said, "element %zu of the value: differences %.8g, jvp %.8g",
+                i, slope, found);
+    return WRONG;
+  }
+  return RIGHT;
+}
+
+/* --- One function ------------------------------------------------------------------- */
+
+static Verdict pass_over(Check *c, const char *why) {
+  VEC_CLEAR(&c->said);
+  strbuf_add(&c->said, why);
+  return PASSED_OVER;
+}
+
+/* At the point that was drawn; AGAIN: another one may tell more. */
+static Verdict check_here(Check *c, const double *x, double *moved) {
+  size_t n = c->point.slots.len;
+  if (!call_at(c, x, &c->y)) return AGAIN;
+  if (c->y.len == 0) return pass_over(c, "its value holds no float");
+  if (!all_finite(&c->y)) {
+    VEC_CLEAR(&c->said);
+    strbuf_add(&c->said, "its value is no number where it was tried");
+    return AGAIN;
+  }
+  rly_value *y = c->value;
+  c->value = NULL;
+  VEC_CLEAR(&c->said);
+  bool ok = reverse(c, y, x);
+  rly_value_free(y);
+  if (!ok || c->gradient.len != n) return c->said.len ? WRONG : AGAIN;
+  VEC_CLEAR(&c->tangent);
+  for (size_t i = 0; i < n; i++)
+    VEC_PUSH(&c->tangent, point_chance(&c->point, -1, 1));
+  Verdict worst = RIGHT;
+  size_t every = n > ELEMENTS_MOST ? n / ELEMENTS_MOST + 1 : 1;
+  for (size_t i = 0; worst == RIGHT && i < n; i += every) {
+    Verdict v = check_element(c, x, moved, i);
+    c->kinks += v == PASSED_OVER;
+    if (v == WRONG || v == AGAIN) worst = v;
+  }
+  if (worst != RIGHT) return worst;
+  if (c->elements == 0) {
+    VEC_CLEAR(&c->said);
+    strbuf_add(&c->said, "it has a kink or a jump at each point that was tried");
+    return AGAIN;
+  }
+  return check_forward(c, x, moved);
+}
+
+static Verdict check_point(Check *c, int point) {
+  const double *range = ranges[point];
+  const Type *type = c->g->type;
+  c->elements = c->kinks = 0;
+  c->largest = 0;
+  bool drawn = point_draw(&c->point, c->h->program->ir, type, c->g->value->fn,
+                          (uint64_t)point + 1, range[0], range[1]);
+  size_t n = c->point.slots.len;
+  Verdict v = PASSED_OVER;
+  double *x = malloc((2 * n + 1) * sizeof *x);
+  if (!x) c->limit = true;
+  for (size_t i = 0; x && i < n; i++) x[i] = c->point.slots.data[i].value;
+  if (!drawn) pass_over(c, c->point.refused);
+  else if (n == 0) v = pass_over(c, "its arguments hold no float");
+  else if (x) v = check_here(c, x, x + n);
+  free(x);
+  point_done(&c->point);
+  return v;
+}
+
+/* A function that is checked by instance is called by another, at the first
+ * rank that its text allows. */
+static const Global *at_some_rank(Check *c, const Global *f) {
+  static const int ranks[] = {2, 1, 3, 0, 4};
+  Program *p = c->h->program->ir;
+  StrBuf name, text;
+  strbuf_init(&name, p->mem);
+  strbuf_init(&text, p->mem);
+  strbuf_addf(&name, "gradcheck_of_%s", f->name->text);
+  bool added = false;
+  for (size_t i = 0; !added && i < sizeof ranks / sizeof *ranks; i++) {
+    VEC_CLEAR(&text);
+    put_instance(p, f, strbuf_text(&name), ranks[i], &text);
+    added = rly_program_add_text(c->h->program, "<gradcheck>",
+                                 strbuf_text(&text), text.len, 0) == RLY_OK;
+    rly_diagnostics_clear(c->h->cx);
+  }
+  const Global *g =
+      added ? scope_global(&p->user, name_of(p->names, strbuf_text(&name)))
+            : NULL;
+  strbuf_done(&name);
+  strbuf_done(&text);
+  return g;
+}
+
+static Verdict check_function(Check *c) {
+  VEC_CLEAR(&c->said);
+  if (c->g->generic) c->g = at_some_rank(c, c->g);
+  if (!c->g || !c->g->type || c->g->type->kind != TY_FN)
+    return pass_over(c, "it is not to be called at any rank from 0 to 4");
+  Verdict v = AGAIN;
+  for (int i = 0; v == AGAIN && i < POINTS_MOST && !c->limit; i++) {
+    VEC_CLEAR(&c->said);
+    v = check_point(c, i);
+  }
+  return v == AGAIN ? PASSED_OVER : v;
+}
+
+/* --- The command ---------------------------------------------------------------------- */
+
+static void print_verdict(Check *c, const char *name, Verdict v, bool first) {
+  StrBuf out;
+  strbuf_init(&out, c->h->program->ir->mem);
+  if (c->h->cli->json) {
+    strbuf_addf(&out, "%s{\"name\": \"@%s\", \"verdict\": \"%s\"",
+                first ? "" : ", ", name, verdicts[v]);
+    if (v == RIGHT)
+      strbuf_addf(&out, ", \"elements\": %d, \"kinks\": %d, \"largest\": %.3g",
+                  c->elements, c->kinks, c->largest);
+    else {
+      strbuf_add(&out, ", \"message\": \"");
+      strbuf_add_escaped(&out, strbuf_text(&c->said), c->said.len);
+      strbuf_add_char(&out, '"');
+    }
+    strbuf_add_char(&out, '}');
+  } else if (v == RIGHT) {
+    strbuf_addf(&out, "@%s: right at %d element%s, largest difference %.1e",
+                name, c->elements, c->elements == 1 ? "" : "s", c->largest);
+    if (c->kinks) strbuf_addf(&out, "; %d at kinks", c->kinks);
+    strbuf_add_char(&out, '\n');
+  } else {
+    strbuf_addf(&out, "@%s: %s: %s\n", name, verdicts[v],
+                strbuf_text(&c->said));
+  }
+  host_write(c->h, strbuf_text(&out), out.len);
+  strbuf_done(&out);
+}
+
+static void check_start(Check *c, Host *h) {
+  *c = (Check){.h = h,
+               .s = h->session,
+               .last = h->program->newest,
+               .sink = fopen("/dev/null", "w")};
+  Mem *mem = h->program->ir->mem;
+  strbuf_init(&c->text, mem);
+  strbuf_init(&c->said, mem);
+  VEC_INIT(&c->y, mem);
+  VEC_INIT(&c->seeds, mem);
+  VEC_INIT(&c->up, mem);
+  VEC_INIT(&c->down, mem);
+  VEC_INIT(&c->gradient, mem);
+  VEC_INIT(&c->forward, mem);
+  VEC_INIT(&c->tangent, mem);
+}
+
+static void check_end(Check *c) {
+  if (c->sink) fclose(c->sink);
+  rly_value_free(c->value);
+  strbuf_done(&c->text);
+  strbuf_done(&c->said);
+  VEC_DONE(&c->y);
+  VEC_DONE(&c->seeds);
+  VEC_DONE(&c->up);
+  VEC_DONE(&c->down);
+  VEC_DONE(&c->gradient);
+  VEC_DONE(&c->forward);
+  VEC_DONE(&c->tangent);
+}
+
+static bool is_chosen(const Host *h, const Item *item, const Global *g) {
+  const char *entry = h->cli->entry;
+  if (entry && *entry == '@') entry++;
+  return item->kind == ITEM_DEF && g &&
+         (!entry || !strcmp(entry, g->name->text));
+}
+
+/* The worst verdict as an exit status.  The texts that a check adds come behind
+ * the units that it goes over. */
+static int check_all(Host *h, Check *c) {
+  const Program *p = h->program->ir;
+  int status = 0;
+  bool first = true;
+  if (h->cli->json) host_write(h, "{\"functions\": [", 15);
+  for (const Unit *u = p->units; u && !c->limit;
+       u = u == c->last ? NULL : u->next)
+    for (int i = 0; !u->source->library && i < u->item_count && !c->limit; i++) {
+      const Global *g = c->g = item_global(p, &u->items[i]);
+      if (!is_chosen(h, &u->items[i], g)) continue;
+      Verdict v = check_function(c);
+      if (c->limit || mem_exhausted(p->mem)) break;
+      print_verdict(c, g->name->text, v, first);
+      first = false;
+      if (v == WRONG || (v == PASSED_OVER && h->cli->entry)) status = 1;
+    }
+  if (h->cli->json) host_write(h, "]}\n", 3);
+  if (c->limit) return 3;
+  if (first && h->cli->entry)
+    return host_usage(h, "no function `%s` in this file", h->cli->entry);
+  return status;
+}
+
+/* Draws the program's `param`s that have no default. */
+static rly_status bind_params(Host *h) {
+  Program *p = h->program->ir;
+  rly_status status = RLY_OK;
+  StrBuf text;
+  strbuf_init(&text, p->mem);
+  for (size_t i = 0; i < p->params.len && status == RLY_OK; i++) {
+    const Global *g = p->params.data[i];
+    if (g->value || g->type->kind != TY_TENSOR) continue;
+    VEC_CLEAR(&text);
+    put_drawn_param(p, g, i + 1, &text);
+    status = rly_program_bind_text(h->program, strbuf_text(&text));
+  }
+  strbuf_done(&text);
+  return status;
+}
+
+/* The `let`s are evaluated, and no expression.  What programs print is not
+ * shown. */
+static rly_status begin(Host *h) {
+  static const char none[] = "def @gradcheck_of() { () }";
+  rly_options limits = rly_session_limits(h->session);
+  if (!limits.timeout) limits.timeout = PATIENCE;
+  rly_session_set_limits(h->session, &limits);
+  rly_status status = rly_program_add_text(h->program, "<gradcheck>", none,
+                                           sizeof none - 1, 0);
+  rly_value *unit = NULL;
+  if (status == RLY_OK)
+    status = rly_session_call(h->session, "gradcheck_of", 0, NULL, &unit);
+  rly_value_free(unit);
+  return status;
+}
+
+static int run_gradcheck(Host *h) {
+  if (h->cli->words.count != 1)
+    return host_usage(h, "rly gradcheck takes one file");
+  h->program->ir->float64 = true;
+  rly_status status = host_add_file(h, h->cli->words.items[0]);
+  if (status == RLY_OK) status = bind_params(h);
+  rly_session *s = status == RLY_OK ? host_session(h, false) : NULL;
+  if (!s) {
+    host_report(h);
+    return exit_status(status == RLY_OK ? RLY_LIMIT : status);
+  }
+  Check c;
+  check_start(&c, h);
+  h->print_to = c.sink;
+  status = begin(h);
+  h->print_to = NULL;
+  int code = exit_status(status);
+  if (status == RLY_OK) code = check_all(h, &c);
+  check_end(&c);
+  host_session_free(h, s);
+  return code;
+}
+
+int command_gradcheck(const Cli *cli) { return host_run(cli, run_gradcheck); }

@@ -1,0 +1,82 @@
+#!/usr/bin/env perl
+# rly gradcheck: derivatives of whole functions against differences of their
+# values, in float64, for the library's layers, the models of examples/, and
+# functions of each kind.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+sub verdicts {
+  my ($run) = @_;
+  return {$run->{out} =~ /^@(\w+): (right|wrong|passed over)\b/mg};
+}
+
+# Each kind of function.
+my $file = 'tests/gradient/derived.rly';
+my $run = rly('gradcheck', $file);
+my %right = map { $_ => 'right' }
+    qw(square relu list norm rows loop step through layer);
+is_deeply(verdicts($run),
+          {%right, half => 'wrong', cut => 'wrong',
+           map { $_ => 'passed over' } qw(apply count fails)},
+          'what is right, wrong and passed over');
+is($run->{status}, 1, 'a wrong derivative is a failure');
+is($run->{err}, '', 'what is passed over is no error');
+like($run->{out}, qr/^\@list: right at \d elements, largest difference \d/m,
+     'what is right says where it was tried, and how near');
+like($run->{out},
+     qr/^\@half: wrong: at %x\[0, 0\]: differences (-?[\d.]+), vjp (-?[\d.]+)$/m,
+     'what is wrong names the input and its element');
+my ($differences, $vjp) =
+    $run->{out} =~ /^\@half.*differences (\S+), vjp (\S+)$/m;
+ok(abs($differences - 2 * $vjp) < 1e-6, 'which is half of what it should be');
+like($run->{out}, qr/^\@apply: passed over: `%f` is a function$/m,
+     'what is passed over says why');
+like($run->{out}, qr/^\@fails: passed over: E0605: .*too small$/m,
+     'a function that fails');
+
+# One function, JSON, statuses.
+my $one = rly('gradcheck', '--entry', '@rows', $file);
+is_deeply([$one->{status}, verdicts($one)], [0, {rows => 'right'}],
+          '--entry names one');
+my $json = rly('gradcheck', '--json', '--entry', 'half', $file);
+my ($half) = @{json($json->{out})->{functions}};
+is_deeply([$json->{status}, @$half{qw(name verdict)}], [1, '@half', 'wrong'],
+          'as JSON');
+is(rly('gradcheck', '--entry', 'apply', $file)->{status}, 1,
+   'one that is named has to be checked');
+my $none = rly('gradcheck', '--entry', 'nosuch', $file);
+is($none->{status}, 1, 'one that is not there');
+like($none->{err}, qr/no function `nosuch` in this file/, '  which is said');
+is(rly('gradcheck')->{status}, 1, 'without a file');
+my $refused = rly('gradcheck', spew(scratch('no.rly'), 'def @f( {'));
+is($refused->{status}, 1, 'a text that is refused');
+like($refused->{err}, qr/^\S+no\.rly:1:\d+: error/, '  at its place');
+
+# The layers of the library, and models.
+my %layers = (
+  'stdlib/rnn.rly' => [qw(lstm_cell lstm lstm_rev lstm_proj lstm_proj_rev
+      lstm_masked gru_cell gru gru_rev gru_masked rnn_tanh rnn_tanh_rev
+      rnn_relu rnn_relu_rev)],
+  'stdlib/rnn_stack.rly' => [qw(lstm_bi lstm_stack gru_bi gru_stack
+      rnn_tanh_bi rnn_tanh_stack rnn_relu_bi rnn_relu_stack)],
+  'stdlib/rnn_roads.rly' => [qw(lstm_list lstm_unrolled)],
+  'stdlib/rnn_weights.rly' => [qw(gru_from_keras lstm_from_onnx)],
+  'stdlib/tree_lstm.rly' => [qw(tree_lstm tree_lstm_node)],
+  'stdlib/nn.rly' => [qw(softplus gelu mish top_k_beam)],
+  'stdlib/control.rly' => [qw(unstack stack_list)],
+  'examples/attention/attention.rly' => [qw(decode search)],
+  'examples/spotting/spotting.rly' => [qw(score step)],
+  'tests/gradient/models.rly' => [qw(attention transducer newton slope)],
+);
+for my $path (sort keys %layers) {
+  my $found = verdicts(rly('gradcheck', $path));
+  is_deeply([grep { ($found->{$_} // '') ne 'right' } @{$layers{$path}}], [],
+            "$path: what has floats is right");
+  is_deeply([grep { $found->{$_} eq 'wrong' } sort keys %$found], [],
+            '  and nothing is wrong');
+}
+
+done_testing;

@@ -64,17 +64,25 @@ static bool is_wide(const rly_value *v) {
   return dtype && !strcmp(dtype, "float64");
 }
 
+/* Field i, owned; NULL: memory ran out, which ends the command. */
+static rly_value *field_of(Check *c, rly_value *v, int i) {
+  rly_value *field = rly_value_field(v, i);
+  if (!field) c->limit = true;
+  return field;
+}
+
 /* The floats of a value in order; false where it nests too deep. */
-static bool flatten(rly_value *v, Numbers *out, int depth) {
+static bool flatten(Check *c, rly_value *v, Numbers *out, int depth) {
   if (depth > DEPTH_MOST) return false;
   const double *elements = is_wide(v) ? rly_value_elements(v) : NULL;
+  if (is_wide(v) && !elements && rly_value_count(v)) c->limit = true;
   for (int64_t i = 0; elements && i < rly_value_count(v); i++)
     VEC_PUSH(out, elements[i]);
   bool data = rly_value_kind(v) == RLY_TUPLE || rly_value_constructor(v);
   bool ok = true;
   for (int i = 0; data && ok && i < rly_value_field_count(v); i++) {
-    rly_value *field = rly_value_field(v, i);
-    ok = field && flatten(field, out, depth + 1);
+    rly_value *field = field_of(c, v, i);
+    ok = field && flatten(c, field, out, depth + 1);
     rly_value_free(field);
   }
   return ok;
@@ -99,13 +107,18 @@ static void keep(void *data, rly_value *v) {
   Check *c = data;
   rly_value_free(c->value);
   c->value = rly_value_keep(v);
+  if (!c->value) c->limit = true;
 }
 
-/* What was reported, as one line. */
-static void note_report(Check *c, bool run) {
+/* Notes what was reported, as one line.  A limit ends the command, which then
+ * shows the report; that an evaluation takes too long here does not. */
+static void note_failure(Check *c, rly_status status, bool run) {
   rly_diagnostic d;
   bool any = run ? rly_session_diagnostic_get(c->s, 0, &d)
                  : rly_diagnostic_get(c->h->cx, 0, &d);
+  bool late = any && !c->h->cli->limits.timeout && !strcmp(d.code, "E0703");
+  c->limit |= exit_status(status) > 2 && !late;
+  if (c->limit) return;
   if (any && !c->said.len)
     strbuf_addf(&c->said, "%s: %s", d.code, d.message);
   rly_session_diagnostics_clear(c->s);
@@ -130,17 +143,14 @@ static bool evaluate(Check *c, Numbers *out) {
   if (before) rly_session_restore(c->s, before);
   rly_snapshot_free(before);
   if (status != RLY_OK) {
-    note_report(c, run);
-    bool late = !c->h->cli->limits.timeout && c->said.len > 5 &&
-                !strncmp(strbuf_text(&c->said), "E0703", 5);
-    c->limit |= exit_status(status) > 2 && !late;
+    note_failure(c, status, run);
     return false;
   }
   rly_diagnostics_clear(c->h->cx);
   VEC_CLEAR(&c->text);
   if (!out) return c->value;
   VEC_CLEAR(out);
-  return c->value && flatten(c->value, out, 0);
+  return c->value && flatten(c, c->value, out, 0);
 }
 
 /* @f(x) */
@@ -197,7 +207,7 @@ static bool put_seed(Check *c, rly_value *v, int depth) {
   if (!ctor || n) strbuf_add_char(&c->text, '(');
   bool ok = true;
   for (int i = 0; ok && i < n; i++) {
-    rly_value *field = rly_value_field(v, i);
+    rly_value *field = field_of(c, v, i);
     if (i) strbuf_add(&c->text, ", ");
     ok = field && put_seed(c, field, depth + 1);
     rly_value_free(field);
@@ -360,10 +370,10 @@ static Verdict check_point(Check *c, int point) {
   size_t n = c->point.slots.len;
   Verdict v = PASSED_OVER;
   double *x = malloc((2 * n + 1) * sizeof *x);
-  if (!x) c->limit = true;
+  if (!x) mem_raise_exhausted(c->h->program->ir->mem);
   for (size_t i = 0; x && i < n; i++) x[i] = c->point.slots.data[i].value;
   if (!drawn) pass_over(c, c->point.refused);
-  else if (n == 0) v = pass_over(c, "its arguments hold no float");
+  else if (n == 0) pass_over(c, "its arguments hold no float"), v = AGAIN;
   else if (x) v = check_here(c, x, x + n);
   free(x);
   point_done(&c->point);
@@ -379,16 +389,19 @@ static const Global *at_some_rank(Check *c, const Global *f) {
   strbuf_init(&name, p->mem);
   strbuf_init(&text, p->mem);
   strbuf_addf(&name, "gradcheck_of_%s", f->name->text);
-  bool added = false;
-  for (size_t i = 0; !added && i < sizeof ranks / sizeof *ranks; i++) {
+  rly_status status = RLY_REFUSED;
+  for (size_t i = 0; status == RLY_REFUSED && i < sizeof ranks / sizeof *ranks;
+       i++) {
     VEC_CLEAR(&text);
     put_instance(p, f, strbuf_text(&name), ranks[i], &text);
-    added = rly_program_add_text(c->h->program, "<gradcheck>",
-                                 strbuf_text(&text), text.len, 0) == RLY_OK;
-    rly_diagnostics_clear(c->h->cx);
+    c->limit |= mem_exhausted(p->mem);
+    if (c->limit) break;
+    status = rly_program_add_text(c->h->program, "<gradcheck>",
+                                  strbuf_text(&text), text.len, 0);
+    if (status != RLY_OK) note_failure(c, status, false);
   }
   const Global *g =
-      added ? scope_global(&p->user, name_of(p->names, strbuf_text(&name)))
+      status == RLY_OK ? scope_global(&p->user, name_of(p->names, strbuf_text(&name)))
             : NULL;
   strbuf_done(&name);
   strbuf_done(&text);
@@ -495,6 +508,8 @@ static int check_all(Host *h, Check *c) {
       if (v == WRONG || (v == PASSED_OVER && h->cli->entry)) status = 1;
     }
   if (h->cli->json) host_write(h, "]}\n", 3);
+  if (mem_exhausted(p->mem) || (c->limit && !h->said))
+    return host_out_of_memory(h);
   if (c->limit) return 3;
   if (first && h->cli->entry)
     return host_usage(h, "no function `%s` in this file", h->cli->entry);

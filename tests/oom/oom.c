@@ -300,6 +300,7 @@ static const char *const commands[][WORDS] = {
     {"dump", "--ir"},
     {"dump", "--bytecode"},
     {"step"},
+    {"gradcheck"},
     {"test", "--promote"},
     {"import"},
     {"import", "--stateful"},

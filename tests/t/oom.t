@@ -50,6 +50,9 @@ holds('a gradient: allocations of a run fail', -s => 23, -c => 'run',
 holds('functions of any shape in rules: likewise', -s => 331, -c => 'run',
       file => 'tests/gradient/in_place.rly');
 
+holds('functions are checked: allocations fail', -s => 151, -c => 'gradcheck',
+      file => 'tests/oom/gradcheck.rly');
+
 # Of a program of two items, for every command.
 my $small = spew(scratch('small.rly'),
                  "let %x = [1f, 2f];\nnn.softmax(%x + 1f);\n");

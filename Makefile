@@ -35,6 +35,7 @@ BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
 GUIDED_PACKAGES := clang libclang-rt-dev
 BROWSER_PACKAGES := chromium
 GRAPH_PACKAGES := graphviz
+PYTHON_PACKAGES := python3-numpy python3-cffi python3-pytest
 ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
@@ -158,10 +159,10 @@ fuzz_attrs := $(B)/fuzz/attrs
 # --- Building ---------------------------------------------------------------
 
 .PHONY: all lib units deps deps-bench deps-neon deps-browser deps-graph \
-        deps-onnx ready demo examples test check conformance serial neon lint \
-        format promote docs bench soak oom-tables walk threads depth sweep \
-        pass-agree late fuzz fuzz-attrs guided deps-guided install \
-        install-strip uninstall dist clean help FORCE
+        deps-onnx deps-python ready demo examples test check conformance \
+        serial neon lint format promote docs bench soak oom-tables walk \
+        threads depth sweep pass-agree late fuzz fuzz-attrs guided deps-guided install \
+        install-strip uninstall dist wheel clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -394,6 +395,9 @@ deps-browser:   ## install the browser that shows the stepper's page to a test
 deps-graph:     ## install Graphviz, to which a test gives graphs
 	@.ci/deps $(GRAPH_PACKAGES)
 
+deps-python:    ## install what the Python package and its tests need
+	@.ci/deps $(PYTHON_PACKAGES)
+
 deps-guided:    ## install the compiler and the fuzzer of `make guided`
 	@.ci/deps $(GUIDED_PACKAGES)
 
@@ -569,6 +573,9 @@ dist: $(addprefix $(GEN)/,$(made)) ## build/rly-VERSION.tar.gz, with generated C
 	  tar -c -T - --transform='s,^$(GEN)/,gen/,;s,^,$(NAME)/,' --sort=name \
 	    --owner=0 --group=0 --numeric-owner \
 	    --mtime="@$$(git log -1 --format=%ct)" | gzip -n > build/$(NAME).tar.gz
+
+wheel: lib      ## build/rly-VERSION-...whl, the Python package
+	@python/wheel $(SO) $(VERSION) build
 
 clean:          ## remove build/
 	rm -rf build

@@ -1,0 +1,127 @@
+"""The C library: where it is, what rly.h declares, and errors as exceptions.
+
+The declarations are read from rly.h itself, so that nothing is written twice.
+librly.so and rly.h are looked for, in this order: what RLY_LIBRARY and
+RLY_HEADER name; beside this file, as in a wheel; in the tree of a build; where
+the system keeps libraries and headers.  cffi's ABI mode needs no compiler, and
+lets go of Python's lock while a function of the library runs."""
+import ctypes.util
+import os
+import re
+from pathlib import Path
+
+import cffi
+
+HERE = Path(__file__).resolve().parent
+TREE = HERE.parent.parent
+
+
+def _first(named, candidates, what):
+    if named in os.environ:
+        return os.environ[named]
+    for path in candidates:
+        if path and (os.path.exists(path) or os.sep not in str(path)):
+            return str(path)
+    raise ImportError(f"rly: {what} is not found; {named} may name it")
+
+
+def _declarations(header):
+    """What of the header a parser of plain C declarations reads."""
+    text = Path(header).read_text(encoding="utf-8")
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = text.replace('extern "C" {', "")
+    lines, inside = [], 0
+    for line in text.splitlines():
+        if re.match(r"\s*#\s*ifdef __cplusplus", line):
+            inside = 1
+        elif inside and re.match(r"\s*#\s*endif", line):
+            inside = 0
+        elif not inside and not line.lstrip().startswith("#"):
+            lines.append(line)
+    return "\n".join(lines)
+
+
+HEADER = _first("RLY_HEADER", [HERE / "rly.h", TREE / "include/rly.h",
+                               "/usr/local/include/rly.h",
+                               "/usr/include/rly.h"], "rly.h")
+LIBRARY = _first("RLY_LIBRARY", [HERE / "librly.so",
+                                 TREE / "build/release/librly.so",
+                                 ctypes.util.find_library("rly")],
+                 "librly.so")
+
+ffi = cffi.FFI()
+ffi.cdef(_declarations(HEADER))
+lib = ffi.dlopen(LIBRARY)
+
+
+def text_of(chars):
+    """A borrowed C string, or None."""
+    return ffi.string(chars).decode() if chars else None
+
+
+def take_text(context, chars):
+    """An owned C string, which is released, or None."""
+    text = text_of(chars)
+    lib.rly_text_free(context, chars)
+    return text
+
+
+# --- Errors -------------------------------------------------------------------
+
+class Error(Exception):
+    """What rly reports.  Its text has the lines of the source with carets.
+
+    `diagnostics` is a list of dicts with "code", "message", "place" and more,
+    as `rly --json` prints them."""
+
+    def __init__(self, text, diagnostics=()):
+        super().__init__(text)
+        self.diagnostics = list(diagnostics)
+
+    @property
+    def codes(self):
+        return [d.get("code") for d in self.diagnostics]
+
+
+class Refused(Error, ValueError):
+    """A text, a file or an argument was refused; nothing ran."""
+
+
+class RunError(Error, RuntimeError):
+    """A run-time error: a failed match, a division by zero, a wrong shape."""
+
+
+class LimitError(Error, MemoryError):
+    """Memory, depth, steps or time were used up."""
+
+
+class Interrupted(Error):
+    """The run was stopped by Session.interrupt."""
+
+
+class Misuse(Error, RuntimeError):
+    """A call that makes no sense: a session at work in another thread."""
+
+
+KINDS = {lib.RLY_REFUSED: Refused, lib.RLY_RUNTIME: RunError,
+         lib.RLY_LIMIT: LimitError, lib.RLY_INTERRUPTED: Interrupted,
+         lib.RLY_INCOMPLETE: Refused, lib.RLY_MISUSE: Misuse}
+
+
+def failure(status, context, session=None):
+    """The exception for a status, with what was reported, which is cleared."""
+    import json
+    if status == lib.RLY_MISUSE:
+        return Misuse(text_of(lib.rly_misuse()))
+    if session:
+        text = lib.rly_session_diagnostics_text(session, False)
+        lines = lib.rly_session_diagnostics_json(session)
+        lib.rly_session_diagnostics_clear(session)
+    else:
+        text = lib.rly_diagnostics_text(context, False)
+        lines = lib.rly_diagnostics_json(context)
+        lib.rly_diagnostics_clear(context)
+    text, lines = take_text(context, text), take_text(context, lines)
+    diagnostics = [json.loads(line) for line in (lines or "").splitlines()]
+    name = text_of(lib.rly_status_name(status))
+    return KINDS[status]((text or name).rstrip(), diagnostics)

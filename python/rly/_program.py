@@ -1,0 +1,562 @@
+"""Programs, their functions, and sessions that run them."""
+import os
+import signal
+import threading
+from collections.abc import MutableMapping
+
+import numpy as np
+
+from . import _values as values
+from ._library import Misuse, failure, ffi, lib, take_text, text_of
+
+MISUSE, TENSOR, NULL = lib.RLY_MISUSE, lib.RLY_TENSOR, ffi.NULL
+call_function, value_free = lib.rly_session_call_function, lib.rly_value_free
+value_of_elements, value_kind = lib.rly_value_of_elements, lib.rly_value_kind
+from_buffer, ndarray = ffi.from_buffer, np.ndarray
+
+# --- Ctrl-C -----------------------------------------------------------------------
+
+
+class _Watch:
+    """Stops the main thread's run at Ctrl-C.
+
+    Python only notes a signal while a function of a library runs.  But its
+    handler in C also writes a byte to a file, from which a thread of ours
+    reads; and rly_session_interrupt may be called from any thread.  Then the
+    run returns, and Python raises KeyboardInterrupt."""
+
+    def __init__(self):
+        self.running = None
+        self.started = False
+
+    def start(self):
+        if (self.started or
+                threading.current_thread() is not threading.main_thread()):
+            return
+        self.started = True
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        if before != -1:  # an event loop has it
+            signal.set_wakeup_fd(before)
+            os.close(read)
+            os.close(write)
+            return
+        self.files = read, write
+        threading.Thread(target=self.watch, args=(read,), daemon=True).start()
+
+    def watch(self, read):
+        while data := os.read(read, 64):
+            session = self.running
+            if signal.SIGINT in data and session is not None:
+                lib.rly_session_interrupt(session)
+
+    def forget(self):
+        """In a child of fork, which has no thread of ours."""
+        if self.started:
+            self.started, self.running = False, None
+            if hasattr(self, "files"):
+                signal.set_wakeup_fd(-1)
+                for file in self.files:
+                    os.close(file)
+                del self.files
+
+
+_watch = _Watch()
+os.register_at_fork(after_in_child=_watch.forget)
+
+
+_main = threading.main_thread().ident
+
+
+def _watched(session, function, *arguments):
+    """Calls a function of the library that runs the session."""
+    if threading.get_ident() != _main:
+        return function(*arguments)
+    if not _watch.started:
+        _watch.start()
+    before, _watch.running = _watch.running, session
+    try:
+        return function(*arguments)
+    finally:
+        _watch.running = before
+
+
+# --- Programs -----------------------------------------------------------------------
+
+class Namespace:
+    """The classes of a program's constructors, as attributes."""
+
+    def __init__(self, find):
+        self._find = find
+
+    def __getattr__(self, name):
+        found = None if name.startswith("__") else self._find(name)
+        if found is None:
+            raise AttributeError(f"no constructor {name} was met yet")
+        return found
+
+
+class Program:
+    """A checked program.  Its functions are attributes: program.main(x).
+
+    They run in a session of the program's own; `session()` gives others, each
+    for one thread at a time."""
+
+    def __init__(self, *, threads=1, max_memory=0, max_depth=0, max_steps=0,
+                 timeout=0.0, safe=False, nan_stop=False, strict=False):
+        options = ffi.new("rly_options *", {
+            "threads": threads, "max_memory": max_memory,
+            "max_depth": max_depth, "max_steps": max_steps,
+            "timeout": timeout, "safe": safe, "nan_stop": nan_stop,
+            "strict": strict})
+        context = lib.rly_context_new(options)
+        if not context:
+            raise Misuse(text_of(lib.rly_misuse()))
+        self.context = ffi.gc(context, lib.rly_context_free)
+        self.handle = ffi.gc(lib.rly_program_new(self.context),
+                             lib.rly_program_free)
+        if not self.handle:
+            raise failure(lib.RLY_LIMIT, self.context)
+        self._types, self._classes, self._found = {}, {}, {}
+        self._session = None
+        self.data = Namespace(self._find_class)
+
+    # Texts and bindings
+
+    def check(self, status):
+        if status != lib.RLY_OK:
+            raise failure(status, self.context)
+
+    def add(self, text, path="<text>"):
+        """Adds definitions and expressions."""
+        data = text.encode() if isinstance(text, str) else bytes(text)
+        self.check(lib.rly_program_add_text(self.handle, os.fsencode(path),
+                                            data, len(data), 0))
+        return self
+
+    def add_file(self, path):
+        self.check(lib.rly_program_add_file(self.handle, os.fsencode(path), 0))
+        return self
+
+    def bind(self, params=None, copy=True, **named):
+        """Binds params: a mapping of names to arrays, or a file's path.  With
+        copy=False arrays are borrowed and must not change."""
+        if params is not None and not hasattr(params, "items"):
+            self.check(lib.rly_program_bind_file(self.handle,
+                                                 os.fsencode(params)))
+            params = {}
+        for name, value in {**(params or {}), **named}.items():
+            dtype = self._param_dtype(name)
+            array = values.fit_array(value, dtype)
+            tensor = values.tensor_to_c(self.context, array, copy)
+            status = lib.rly_program_bind_tensor(self.handle, name.encode(),
+                                                 tensor)
+            lib.rly_tensor_free(tensor)
+            self.check(status)
+        return self
+
+    def _param_dtype(self, name):
+        for param in self.params:
+            if param["name"] == name and param["dtype"] in values.DTYPES:
+                return values.DTYPES[param["dtype"]]
+        return None
+
+    @property
+    def params(self):
+        """What the program declares: name, type, dtype, default, bound."""
+        p = self.handle
+        return [{"name": text_of(lib.rly_program_param_name(p, i)),
+                 "type": self.text_of_type(lib.rly_program_param_type(p, i)),
+                 "dtype": text_of(lib.rly_type_dtype(
+                     lib.rly_program_param_type(p, i))),
+                 "default": lib.rly_program_param_has_default(p, i),
+                 "bound": lib.rly_program_param_is_bound(p, i)}
+                for i in range(lib.rly_program_param_count(p))]
+
+    # Functions
+
+    @property
+    def names(self):
+        """All names in scope as rly writes them: "@f", "Cons", ..."""
+        found = []
+
+        @ffi.callback("void(void *, const char *)")
+        def visit(_, name):
+            found.append(text_of(name))
+        lib.rly_program_each_name(self.handle, visit, ffi.NULL)
+        return found
+
+    def __getattr__(self, name):
+        if name.startswith("__") or not self.has(name):
+            raise AttributeError(f"the program has no function @{name}")
+        return self.session_of_its_own.function(name)
+
+    def __dir__(self):
+        return [*super().__dir__(),
+                *(name[1:] for name in self.names if name[0] == "@")]
+
+    def has(self, name):
+        return bool(lib.rly_program_function(self.handle, name.encode()))
+
+    def session(self, **options):
+        return Session(self, **options)
+
+    @property
+    def session_of_its_own(self):
+        if self._session is None:
+            self._session = Session(self)
+        return self._session
+
+    def grad(self, name):
+        """The function's gradient, by name: program.grad("loss")(x) gives the
+        value and the derivatives, as rly's `grad` does."""
+        own = f"python_grad_{name}"
+        if not self.has(own):
+            self.add(f"let @{own} = grad(@{name});", "<grad>")
+        return self.session_of_its_own.function(own)
+
+    # Types
+
+    def text_of_type(self, t):
+        return take_text(self.context, lib.rly_type_text(self.handle, t))
+
+    def constructors(self, t):
+        """Of a data type: name -> (labels, types of the fields)."""
+        known = self._types.get(t)
+        if known is None:
+            known = self._types[t] = {}
+            for i in range(lib.rly_type_constructor_count(t)):
+                count = lib.rly_constructor_field_count(t, i)
+                labels = [text_of(lib.rly_constructor_label(t, i, k))
+                          or f"_{k}" for k in range(count)]
+                types = [lib.rly_constructor_field(self.handle, t, i, k)
+                         for k in range(count)]
+                name = text_of(lib.rly_type_constructor(t, i))
+                known[name] = labels, types
+                self._found.setdefault(name, self._class(t, name, labels))
+        return known
+
+    def _class(self, t, name, labels):
+        key = text_of(lib.rly_type_name(t)), name
+        if key not in self._classes:
+            self._classes[key] = values.data_class(name, labels)
+        return self._classes[key]
+
+    def class_of(self, t, name):
+        return self._class(t, name, self.constructors(t)[name][0])
+
+    def _find_class(self, name):
+        if name not in self._found:  # types that functions mention
+            for written in self.names:
+                f = lib.rly_program_function(self.handle,
+                                             written[1:].encode())
+                if written[0] == "@" and f:
+                    for i in range(lib.rly_function_param_count(f)):
+                        self._meet(lib.rly_function_param_type(f, i))
+                    self._meet(lib.rly_function_result_type(f))
+        return self._found.get(name)
+
+    def _meet(self, t):
+        todo, met = [t], set()
+        while todo:
+            t = todo.pop()
+            if t in met:
+                continue
+            met.add(t)
+            todo += [lib.rly_type_field(t, i)
+                     for i in range(lib.rly_type_field_count(t))]
+            if lib.rly_type_kind(t) == lib.RLY_CONSTRUCTOR:
+                for _, types in self.constructors(t).values():
+                    todo += types
+
+    def form(self, t):
+        """"List" and "Option" are Python's own; None: a data type."""
+        name = text_of(lib.rly_type_name(t))
+        names = set(self.constructors(t))
+        if name == "List" and names == {"Cons", "Nil"}:
+            return name
+        if name == "Option" and names == {"Some", "None"}:
+            return name
+        return None
+
+    def list_of(self, t):
+        return "Cons", "Nil", self.constructors(t)["Cons"][1][0]
+
+
+# --- Sessions -------------------------------------------------------------------------
+
+class Bound:
+    """A function of a program in a session."""
+
+    def __init__(self, session, name, f):
+        self.session, self.__name__, self.f = session, name, f
+        self.types = []  # of a closure, too, whose parameters have no names
+        while t := lib.rly_function_param_type(f, len(self.types)):
+            self.types.append(t)
+        self.params = [text_of(lib.rly_function_param_name(f, i)) or f"_{i}"
+                       for i in range(len(self.types))]
+        self.dtypes = [self._numpy(t) for t in self.types]
+        self.__doc__ = self.type
+
+    @staticmethod
+    def _numpy(t):
+        """What an argument that is an array must be: its dtype and name."""
+        name = text_of(lib.rly_type_dtype(t))
+        return (values.DTYPES.get(name), (name or "").encode())
+
+    @property
+    def type(self):
+        program = self.session.program
+        return take_text(program.context, lib.rly_function_type_text(
+            program.handle, self.f))
+
+    def __call__(self, *args, copy=True, raw=False, **named):
+        return self.session.call(self, *args, copy=copy, raw=raw, **named)
+
+    def arguments(self, args, named):
+        if named:
+            try:
+                args += tuple(named.pop(name)
+                              for name in self.params[len(args):])
+            except KeyError as missing:
+                raise TypeError(f"{self.__name__}() needs {missing}") from None
+        if named or len(args) != len(self.types):
+            raise TypeError(f"{self.__name__}() takes "
+                            f"({', '.join(self.params)})")
+        return args
+
+    def __repr__(self):
+        return f"<rly @{self.__name__}: {self.type}>"
+
+
+class State(MutableMapping):
+    """A session's mutable cells by path: session.state["@h"]."""
+
+    def __init__(self, session):
+        self.session = session
+
+    def paths(self):
+        """path -> its type"""
+        s = self.session
+        cells = lib.rly_session_state(s.handle)
+        if not cells:
+            raise s.failure()
+        try:
+            return {text_of(lib.rly_state_path(cells, i)):
+                    text_of(lib.rly_state_type(cells, i))
+                    for i in range(lib.rly_state_count(cells))}
+        finally:
+            lib.rly_state_free(cells)
+
+    def __getitem__(self, path):
+        s = self.session
+        value = lib.rly_session_get(s.handle, path.encode())
+        if not value:
+            error = s.failure()
+            raise KeyError(str(error)) from error
+        return values.from_c(s, value, owned=True)
+
+    def __setitem__(self, path, new):
+        s = self.session
+        old = lib.rly_session_get(s.handle, path.encode())
+        if not old:
+            error = s.failure()
+            raise KeyError(str(error)) from error
+        old = ffi.gc(old, lib.rly_value_free)
+        value = values.to_c(s, lib.rly_value_type(old), new)
+        s.check(lib.rly_session_set(s.handle, path.encode(), value))
+
+    def __delitem__(self, path):
+        raise TypeError("a program's cells cannot be removed")
+
+    def __iter__(self):
+        return iter(self.paths())
+
+    def __len__(self):
+        return len(self.paths())
+
+
+class _Release:
+    """Ends a turn.  (A context manager made of a generator is slow.)"""
+
+    def __init__(self, lock):
+        self.lock = lock
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        self.lock.release()
+
+
+class Session:
+    """A run of a program, with cells of its own; for one thread at a time."""
+
+    def __init__(self, program, *, write=None, handle=None):
+        self.program, self.context = program, program.context
+        self._write = write
+        options = ffi.new("rly_session_options *")
+        if write:
+            @ffi.callback("void(void *, const char *, size_t)")
+            def written(_, text, size):
+                write(ffi.buffer(text, size)[:].decode())
+            self._written = options.write = written
+        if handle:
+            made = handle(options)
+        else:
+            made = lib.rly_session_new(program.handle, options)
+        if not made:
+            raise failure(lib.RLY_LIMIT, self.context)
+        self.handle = ffi.gc(made, lib.rly_session_free)
+        self.state = State(self)
+        self._lock = threading.Lock()
+        self._release = _Release(self._lock)
+        self._functions = {}
+
+    def failure(self, status=None):
+        if status is None:
+            count = lib.rly_session_diagnostic_count(self.handle)
+            status = lib.RLY_REFUSED if count else MISUSE
+        return failure(status, self.context, self.handle)
+
+    def check(self, status):
+        if status != lib.RLY_OK:
+            raise self.failure(status)
+
+    # Calls
+
+    def function(self, name):
+        f = lib.rly_program_function(self.program.handle, name.encode())
+        known = self._functions.get(name)
+        if known is None or known.f != f:  # defined anew
+            if not f:
+                raise AttributeError(f"the program has no function @{name}")
+            known = self._functions[name] = Bound(self, name, f)
+        return known
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.function(name)
+
+    def call(self, function, *args, copy=True, raw=False, **named):
+        """Calls a function by name.  raw=True gives a handle, which can be an
+        argument again and is not taken apart."""
+        f = function if isinstance(function, Bound) else self.function(function)
+        if named or len(args) != len(f.types):
+            args = f.arguments(args, named)
+        with self._turn():
+            handles, keep, free = [], [], []
+            try:
+                for i, arg in enumerate(args):
+                    dtype, name = f.dtypes[i]
+                    if (type(arg) is ndarray and arg.dtype == dtype and copy
+                            and arg.size and arg.flags.c_contiguous):
+                        handle = value_of_elements(
+                            self.handle, name, arg.ndim,
+                            arg.shape or NULL, from_buffer(arg))
+                        if not handle:
+                            raise self.failure()
+                        free.append(handle)
+                    else:
+                        handle = values.to_c(self, f.types[i], arg, copy)
+                        keep.append(handle)
+                    handles.append(handle)
+                return self._result(raw, call_function, self.handle, f.f,
+                                    handles)
+            finally:
+                for handle in free:
+                    value_free(handle)
+
+    def _turn(self):
+        """This thread's turn; another that comes meanwhile is refused here, as
+        freeing what it made would wait for the run."""
+        if self._lock.acquire(False):
+            return self._release
+        raise Misuse("the session is at work in another thread, or this is a "
+                     "callback of it")
+
+    def call_value(self, function, args):
+        with self._turn():
+            handles = [arg.handle if isinstance(arg, values.Value)
+                       else values.checked(self, values.array_to_c(
+                           self, values.fit_array(arg, None), True))
+                       for arg in args]
+            return self._result(False, lib.rly_value_call, function.handle,
+                                handles)
+
+    def _result(self, raw, function, *arguments):
+        *front, handles = arguments
+        out = ffi.new("rly_value **")
+        status = _watched(self.handle, function, *front, len(handles), handles,
+                          out)
+        if status:
+            raise self.failure(status)
+        result = out[0]
+        if raw:
+            return values.Value(self, result)
+        if value_kind(result) == TENSOR:
+            try:
+                return values.tensor_from_c(result)
+            finally:
+                value_free(result)
+        return values.from_c(self, result, owned=True)
+
+    def run(self):
+        """Evaluates what was added; the values of its expressions."""
+        shown = []
+
+        @ffi.callback("void(void *, rly_value *)")
+        def show(_, value):
+            shown.append(values.from_c(self, value))
+        with self._turn():
+            self.check(_watched(self.handle, lib.rly_session_run, self.handle,
+                                show, NULL))
+        return shown
+
+    def stream(self, frames, step="step", init=None):
+        """The results of `step` for each frame, as they are asked for.
+
+        With `init`, a function of no arguments that gives the first state, the
+        step is (x, state) -> (y, state), and the state stays in rly."""
+        f = self.function(step)
+        state = self.call(init, raw=True) if init else None
+        for frame in frames:
+            args = frame if isinstance(frame, tuple) else (frame,)
+            if state is None:
+                yield self.call(f, *args)
+                continue
+            pair = self.call(f, *args, state, raw=True)
+            state = values.Value(self, lib.rly_value_field(pair.handle, 1))
+            yield values.from_c(self, lib.rly_value_field(pair.handle, 0),
+                                owned=True)
+
+    def interrupt(self):
+        """Stops the run under way, from any thread."""
+        lib.rly_session_interrupt(self.handle)
+
+    # State
+
+    def fork(self, **options):
+        """A session that goes on from here on its own."""
+        return Session(self.program, **options, handle=lambda o:
+                       lib.rly_session_fork(self.handle, o))
+
+    def snapshot(self):
+        snapshot = lib.rly_session_snapshot(self.handle)
+        if not snapshot:
+            raise self.failure()
+        return ffi.gc(snapshot, lib.rly_snapshot_free)
+
+    def restore(self, snapshot):
+        self.check(lib.rly_session_restore(self.handle, snapshot))
+
+    def reset(self):
+        self.check(lib.rly_session_reset(self.handle))
+
+    def save(self, path):
+        self.check(lib.rly_session_save(self.handle, os.fsencode(path)))
+
+    def load(self, path):
+        self.check(lib.rly_session_load(self.handle, os.fsencode(path)))

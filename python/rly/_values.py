@@ -1,0 +1,324 @@
+"""Values on both sides: numpy arrays, tuples, lists and data to rly and back.
+
+    rly                        Python
+    Tensor[(2, 3), float32]    numpy array; a scalar is a numpy scalar
+    (A, B)                     tuple
+    List[A]                    list
+    Option[A]                  None, or the value itself
+    Node(left: ..., ...)       an instance of program.data.Node
+    fn (A) -> B, ref(A)        a handle; of a function, one that can be called
+
+Elements come out without a copy: the array shares the tensor's memory, is
+read-only, and keeps it alive.  They go in copied, or with copy=False borrowed:
+then the array must be contiguous, and must stay as it is while rly holds it."""
+import itertools
+
+import numpy as np
+
+from ._library import Refused, ffi, lib, take_text, text_of
+
+buffer = ffi.buffer
+
+# int4 and uint4 take a byte each.
+DTYPES = {name: np.dtype(name) for name in
+          ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+           "uint64", "float16", "float32", "float64", "bool")}
+DTYPES["int4"], DTYPES["uint4"] = DTYPES["int8"], DTYPES["uint8"]
+NAMES = {dtype: name.encode() for name, dtype in DTYPES.items()
+         if not name.endswith("int4")}
+
+
+_by_chars = {}
+
+
+def dtype_of(chars):
+    """The dtype of a name that is a C string of the library's, for good."""
+    known = _by_chars.get(chars)
+    if known is None:
+        name = text_of(chars)
+        if name not in DTYPES:
+            raise TypeError(f"numpy has no {name}: cast it in the program")
+        known = _by_chars[chars] = DTYPES[name]
+    return known
+
+
+# --- Handles --------------------------------------------------------------------
+
+class Value:
+    """A value that stays in rly: a ref, or what `raw=True` asked for."""
+
+    def __init__(self, session, handle):
+        self.session = session
+        self.handle = ffi.gc(handle, lib.rly_value_free)
+
+    @property
+    def type(self):
+        return take_text(self.session.context,
+                         lib.rly_value_type_text(self.handle))
+
+    def get(self):
+        """The value in Python's terms."""
+        return from_c(self.session, self.handle)
+
+    def __repr__(self):
+        return take_text(self.session.context, lib.rly_value_text(self.handle))
+
+
+class Function(Value):
+    """A function that a call gave; it can be called."""
+
+    def __call__(self, *args):
+        return self.session.call_value(self, args)
+
+
+class Data(tuple):
+    """A constructor's value.  Its class is program.data.NAME; the fields are
+    attributes where they have names, and match positions."""
+    __slots__ = ()
+    _fields = ()
+
+    def __new__(cls, *fields, **named):
+        if named:
+            try:
+                fields += tuple(named.pop(name)
+                                for name in cls._fields[len(fields):])
+            except KeyError as missing:
+                raise TypeError(f"{cls.__name__} needs {missing}") from None
+        if named or len(fields) != len(cls._fields):
+            raise TypeError(f"{cls.__name__} has {len(cls._fields)} fields")
+        return super().__new__(cls, fields)
+
+    def __getnewargs__(self):
+        return tuple(self)
+
+    def __eq__(self, other):
+        return type(self) is type(other) and super().__eq__(other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return hash((type(self).__name__, tuple(self)))
+
+    def __repr__(self):
+        if not self._fields:
+            return type(self).__name__
+        return f"{type(self).__name__}({', '.join(map(repr, self))})"
+
+
+def data_class(name, labels):
+    fields = tuple(labels)
+    members = {"__slots__": (), "_fields": fields, "__match_args__": fields}
+    for i, label in enumerate(fields):
+        members[label] = property(lambda self, i=i: self[i])
+    return type(name, (Data,), members)
+
+
+# --- From rly -------------------------------------------------------------------
+
+SMALL = 4096  # bytes: copying them costs less than sharing
+
+
+def tensor_from_c(handle):
+    """An array over the tensor of a value, sharing its elements."""
+    dtype = dtype_of(lib.rly_value_dtype(handle))
+    rank = lib.rly_value_rank(handle)
+    count = lib.rly_value_count(handle)
+    size = count * dtype.itemsize
+    if size <= SMALL:
+        elements = lib.rly_value_elements(handle)
+        array = np.frombuffer(buffer(elements, size)[:], dtype)
+        if rank == 0:
+            return array[0]
+        if rank == 1:
+            return array
+    shape = [lib.rly_value_dim(handle, i) for i in range(rank)]
+    if size <= SMALL:
+        return array.reshape(shape)
+    tensor = lib.rly_value_tensor(handle)
+    if not tensor:
+        raise MemoryError("rly: no memory for a tensor")
+    # The buffer keeps the pointer and with it the tensor alive.
+    data = ffi.gc(ffi.cast("char *", lib.rly_tensor_data(tensor)),
+                  lambda _: lib.rly_tensor_free(tensor))
+    array = np.frombuffer(buffer(data, size), dtype).reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def fields_from_c(session, handle):
+    for i in range(lib.rly_value_field_count(handle)):
+        field = lib.rly_value_field(handle, i)
+        yield from_c(session, field, owned=True)
+
+
+def list_from_c(session, handle):
+    """Along the second fields, for a list may be of any length."""
+    items, node = [], ffi.gc(lib.rly_value_keep(handle), lib.rly_value_free)
+    while lib.rly_value_field_count(node) == 2:
+        items.append(from_c(session, lib.rly_value_field(node, 0), owned=True))
+        node = ffi.gc(lib.rly_value_field(node, 1), lib.rly_value_free)
+    return items
+
+
+def from_c(session, handle, owned=False):
+    """A value in Python's terms.  `owned`: the handle is freed."""
+    if owned:
+        handle = ffi.gc(handle, lib.rly_value_free)
+    kind = lib.rly_value_kind(handle)
+    if kind == lib.RLY_TENSOR:
+        return tensor_from_c(handle)
+    if kind == lib.RLY_TUPLE:
+        return tuple(fields_from_c(session, handle))
+    if kind != lib.RLY_CONSTRUCTOR:
+        wrap = Function if kind == lib.RLY_FUNCTION else Value
+        return wrap(session, lib.rly_value_keep(handle))
+    t = lib.rly_value_type(handle)
+    form = session.program.form(t)
+    if form == "List":
+        return list_from_c(session, handle)
+    fields = fields_from_c(session, handle)
+    name = text_of(lib.rly_value_constructor(handle))
+    if form == "Option":
+        return next(fields, None)
+    return session.program.class_of(t, name)(*fields)
+
+
+# --- To rly ---------------------------------------------------------------------
+
+def fit_array(value, dtype):
+    """An array of the dtype.  Numbers and lists of numbers take it; an array of
+    another dtype is refused, as rly converts nothing by itself."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        given = value
+    elif hasattr(value, "__dlpack__"):
+        given = np.from_dlpack(value)
+    else:
+        given = np.asarray(value, dtype)
+        if given.dtype.kind in "iu" and given.size and not np.array_equal(
+                given, np.asarray(value)):
+            raise TypeError(f"{value!r} is no {dtype}")
+    if dtype is not None and given.dtype != dtype:
+        raise TypeError(f"an array of {given.dtype} is given where {dtype} "
+                        "is wanted")
+    return np.asarray(given, order="C")
+
+
+_borrowed = {}
+_tickets = itertools.count(1)
+
+
+@ffi.callback("void(void *)")
+def _release(owner):
+    _borrowed.pop(int(ffi.cast("uintptr_t", owner)), None)
+
+
+def elements_of(array):
+    return ffi.from_buffer(array) if array.size else ffi.NULL
+
+
+def name_of(array):
+    try:
+        return NAMES[array.dtype]
+    except KeyError:
+        raise TypeError(f"rly has no dtype {array.dtype}") from None
+
+
+def tensor_to_c(context, array, copy=True):
+    """An rly_tensor of the array, which the caller frees."""
+    array = np.asarray(array, order="C")
+    name, shape = name_of(array), array.shape or ffi.NULL
+    data = elements_of(array)
+    if copy or not array.size:
+        tensor = lib.rly_tensor_new(context, name, array.ndim, shape, data)
+    else:
+        ticket = next(_tickets)
+        _borrowed[ticket] = array
+        tensor = lib.rly_tensor_borrow(context, name, array.ndim, shape, data,
+                                       _release, ffi.cast("void *", ticket))
+        if not tensor:
+            del _borrowed[ticket]
+    if not tensor:
+        raise Refused(text_of(lib.rly_misuse()))
+    return tensor
+
+
+def array_to_c(session, array, copy):
+    if copy:
+        data = elements_of(array)
+        return lib.rly_value_of_elements(session.handle, name_of(array),
+                                         array.ndim, array.shape or ffi.NULL,
+                                         data)
+    tensor = tensor_to_c(session.context, array, copy)
+    value = lib.rly_value_of_tensor(session.handle, tensor)
+    lib.rly_tensor_free(tensor)
+    return value
+
+
+def checked(session, handle):
+    if not handle:
+        count = lib.rly_session_diagnostic_count(session.handle)
+        raise session.failure(lib.RLY_REFUSED if count else lib.RLY_MISUSE)
+    return ffi.gc(handle, lib.rly_value_free)
+
+
+def make(session, t, constructor, fields):
+    return checked(session, lib.rly_value_construct(
+        session.handle, t, constructor.encode(), len(fields), fields))
+
+
+def list_to_c(session, t, items, copy):
+    program = session.program
+    cons, nil, element = program.list_of(t)
+    node = make(session, t, nil, [])
+    for item in reversed(list(items)):
+        head = to_c(session, element, item, copy)
+        node = make(session, t, cons, [head, node])
+    return node
+
+
+def tuple_to_c(session, t, value, copy):
+    count = lib.rly_type_field_count(t)
+    if not isinstance(value, (tuple, list)) or len(value) != count:
+        raise TypeError(f"a tuple of {count} values is wanted, not {value!r}")
+    fields = [to_c(session, lib.rly_type_field(t, i), value[i], copy)
+              for i in range(count)]
+    return checked(session, lib.rly_value_tuple(session.handle, count, fields))
+
+
+def data_to_c(session, t, value, copy):
+    program = session.program
+    form = program.form(t)
+    if form == "List":
+        return list_to_c(session, t, value, copy)
+    if form == "Option":
+        if value is None:
+            return make(session, t, "None", [])
+        some = program.constructors(t)["Some"]
+        return make(session, t, "Some",
+                    [to_c(session, some[1][0], value, copy)])
+    name = type(value).__name__
+    constructors = program.constructors(t)
+    if not isinstance(value, Data) or name not in constructors:
+        names = ", ".join(constructors)
+        raise TypeError(f"one of {names} is wanted, not {value!r}")
+    types = constructors[name][1]
+    return make(session, t, name, [to_c(session, types[i], field, copy)
+                                   for i, field in enumerate(value)])
+
+
+def to_c(session, t, value, copy=True):
+    """A handle on a value of the type, freed with the last reference to it."""
+    if isinstance(value, Value):
+        return value.handle
+    kind = lib.rly_type_kind(t)
+    if kind == lib.RLY_TENSOR:
+        array = fit_array(value, dtype_of(lib.rly_type_dtype(t)))
+        return checked(session, array_to_c(session, array, copy))
+    if kind == lib.RLY_TUPLE:
+        return tuple_to_c(session, t, value, copy)
+    if kind == lib.RLY_CONSTRUCTOR:
+        return data_to_c(session, t, value, copy)
+    wanted = take_text(session.context,
+                       lib.rly_type_text(session.program.handle, t))
+    raise TypeError(f"{wanted} is wanted: only a value that rly gave will do")

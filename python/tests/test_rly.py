@@ -1,0 +1,363 @@
+"""The package, against numpy and numbers worked out by hand."""
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import rly
+
+F32 = "float32"
+
+
+# --- Values -------------------------------------------------------------------
+
+def test_function():
+    p = rly.program("def @scale(%x: Tensor[(?, 2), float32], %by: float32) "
+                    "{ %x * %by }")
+    x = np.arange(6, dtype=F32).reshape(3, 2)
+    np.testing.assert_array_equal(p.scale(x, 0.5), x * np.float32(0.5))
+    np.testing.assert_array_equal(p.scale(by=2, x=x), x + x)
+    np.testing.assert_array_equal(p.scale(x.T.copy().T, 2), x + x)  # strided
+    assert "scale" in dir(p) and p.scale.params == ["x", "by"]
+    assert p.scale.type == ("fn (Tensor[(?, 2), float32], float32) -> "
+                            "Tensor[(?, 2), float32]")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint16", "float16",
+                                   "float64", "bool"])
+def test_dtypes(dtype):
+    p = rly.program(f"def @same(%x: Tensor[(?), {dtype}]) {{ %x }}\n"
+                    f"def @one(%x: {dtype}) {{ %x }}")
+    x = np.array([0, 1, 1, 0], dtype)
+    y = p.same(x)
+    assert y.dtype == x.dtype and (y == x).all()
+    assert p.one(x[1]) == x[1] and p.one(x[1]).dtype == x.dtype
+    assert p.same(x[:0]).shape == (0,)
+
+
+def test_no_silent_conversion():
+    p = rly.program("def @f(%x: Tensor[(2), int32]) { %x }")
+    assert (p.f([1, 2]) == [1, 2]).all()  # numbers take the dtype
+    for wrong in (np.array([1, 2]), [1.5, 2]):
+        with pytest.raises(TypeError):
+            p.f(wrong)
+
+
+def test_tuples_and_lists():
+    p = rly.program("""
+        def @swap(%p: (int32, (float32, bool))) { (%p.1, %p.0) }
+        def @double(%l: List[int32]) { @map(fn (%i: int32) { %i * 2 }, %l) }
+        def @first(%l: List[int32]) -> Option[int32] {
+          match (%l) { Nil => None, Cons(%x, _) => Some(%x) } }
+        def @or(%o: Option[float32], %d: float32) -> float32 {
+          match (%o) { Some(%x) => %x, None => %d } }""")
+    assert p.swap((1, (2.5, True))) == ((2.5, True), 1)
+    assert p.double(range(5)) == [0, 2, 4, 6, 8]
+    assert p.double([]) == []
+    many = list(range(20000))  # deeper than any stack
+    assert p.double(many) == [2 * i for i in many]
+    assert p.first([7, 8]) == 7 and p.first([]) is None
+    assert p.__getattr__("or")(None, 3) == 3
+    assert p.__getattr__("or")(2, 3) == 2
+    with pytest.raises(TypeError, match="tuple of 2"):
+        p.swap((1, 2, 3))
+
+
+TREE = """
+type Tree { Leaf, Node(left: Tree, here: float32, right: Tree) }
+def @mirror(%t: Tree) -> Tree { match (%t) { Leaf => Leaf,
+  Node(%l, %x, %r) => Node(@mirror(%r), %x, @mirror(%l)) } }
+"""
+
+
+def total(tree):
+    match tree:
+        case rly.Data(_fields=()):
+            return 0
+        case rly.Data(left=left, here=here, right=right):
+            return total(left) + here + total(right)
+
+
+def test_data():
+    p = rly.program(TREE)
+    Leaf, Node = p.data.Leaf, p.data.Node
+    leaf = Leaf()
+    tree = Node(Node(leaf, 1, leaf), 2, right=leaf)
+    mirrored = p.mirror(tree)
+    assert mirrored == Node(leaf, 2, Node(leaf, 1, leaf))
+    assert mirrored != tree and mirrored.here == 2
+    assert isinstance(mirrored, Node) and total(mirrored) == 3
+    match mirrored:
+        case Node(Leaf(), here, Node(here=below)):
+            assert (here, below) == (2, 1)
+        case _:
+            pytest.fail("no match")
+    with pytest.raises(TypeError, match="one of Leaf, Node"):
+        p.mirror(3)
+    with pytest.raises(TypeError, match="Node needs 'right'"):
+        Node(leaf, here=1)
+    with pytest.raises(AttributeError):
+        p.data.Twig
+
+
+def test_functions_as_values():
+    p = rly.program("def @adder(%n: int32) { fn (%x: int32) { %x + %n } }")
+    add = p.adder(5)
+    assert isinstance(add, rly.Function) and add(np.int32(2)) == 7
+    assert add.type == "fn (int32) -> int32"
+
+
+# --- Memory ---------------------------------------------------------------------
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_results_share_memory():
+    p = rly.program("def @twice(%x: Tensor[(?), float32]) { (%x + %x, %x) }")
+    y, _ = p.twice(np.ones(5000, F32))
+    assert not y.flags.writeable and not y.flags.owndata
+    del p, _
+    assert (y == 2).all()  # the array keeps what it needs
+    with pytest.raises(ValueError):
+        y[0] = 1
+
+
+def test_arguments_without_a_copy():
+    p = rly.program("def @same(%x: Tensor[(?), float32]) { %x }")
+    x = np.ones(5000, F32)
+    assert address(p.same(x, copy=False)) == address(x)
+    assert address(p.same(x)) != address(x)
+    count = sys.getrefcount(x)
+    y = p.same(x, copy=False)
+    assert sys.getrefcount(x) == count + 1  # held while rly holds it
+    del y
+    assert sys.getrefcount(x) == count
+
+
+def test_a_result_stays_as_it_was():
+    p = rly.program("let @h = ref(zeros(shape=[2000], dtype=\"float32\"));\n"
+                    "def @step() { ref_write(@h, ref_read(@h) + 1f); "
+                    "ref_read(@h) }")
+    first = p.step()
+    p.step()
+    assert (first == 1).all()
+
+
+# --- Params ---------------------------------------------------------------------
+
+MODEL = """param @w: Tensor[(3, 2), float32];
+param @b: Tensor[(3), float32] = zeros(shape=[3], dtype="float32");
+def @main(%x: Tensor[(?, 2), float32]) { nn.dense(%x, @w) + @b }
+"""
+
+
+def test_params(tmp_path):
+    w = np.arange(6, dtype=F32).reshape(3, 2)
+    x = np.array([[1, 2], [3, 4]], F32)
+    file = tmp_path / "m.rly"
+    file.write_text(MODEL)
+    p = rly.load(file, params={"w": w})
+    np.testing.assert_array_equal(p.main(x), x @ w.T)
+    assert [(q["name"], q["default"], q["bound"]) for q in p.params] == [
+        ("w", False, True), ("b", True, False)]
+    np.savez(tmp_path / "m.npz", w=w, b=np.ones(3, F32))
+    p = rly.load(file, params=tmp_path / "m.npz")
+    np.testing.assert_array_equal(p.main(x), x @ w.T + 1)
+    p = rly.load(file)
+    with pytest.raises(rly.Refused, match="`w`"):
+        p.main(x)
+    with pytest.raises(TypeError, match="float64"):
+        p.bind(w=w.astype("float64"))
+
+
+# --- Errors -----------------------------------------------------------------------
+
+def test_errors(tmp_path):
+    with pytest.raises(rly.Refused) as caught:
+        rly.program("def @main() { 1 + 2f }")
+    assert "^" in str(caught.value) and "int32" in str(caught.value)
+    assert caught.value.diagnostics[0]["code"] in str(caught.value)
+    p = rly.program("def @div(%a: int32) -> int32 { 1 / %a }\n"
+                    "def @loop(%a: int32) -> int32 { @loop(%a) }",
+                    max_steps=100000)
+    with pytest.raises(rly.RunError) as caught:
+        p.div(0)
+    assert caught.value.codes == ["E0602"]
+    assert p.div(1) == 1  # none the worse for it
+    with pytest.raises(rly.LimitError):
+        p.loop(1)
+    with pytest.raises(rly.Misuse, match="argument 1 .* another session"):
+        p.div(rly.program("def @f() { fn (%x: int32) { %x } }").f())
+    with pytest.raises(AttributeError):
+        p.nothing
+    with pytest.raises(TypeError, match=r"div\(\) takes \(a\)"):
+        p.div(1, 2)
+    with pytest.raises(rly.Refused, match="none.rly"):
+        rly.load(tmp_path / "none.rly")
+    with pytest.raises(rly.Misuse, match="threads"):
+        rly.Program(threads=-1)
+
+
+def test_print():
+    said = []
+    p = rly.program('def @main() { print_text("hello"); 1 }')
+    assert p.session(write=said.append).main() == 1
+    assert "".join(said).strip() == "hello"
+
+
+def test_run():
+    p = rly.program("1 + 1;\n(2f, True);")
+    assert p.session().run() == [2, (2.0, True)]
+
+
+# --- State --------------------------------------------------------------------------
+
+COUNTER = """let @n = ref(0);
+let @h = ref(zeros(shape=[2], dtype="float32"));
+def @step(%x: int32) -> int32 { ref_write(@n, ref_read(@n) + %x);
+  ref_write(@h, ref_read(@h) + 1f); ref_read(@n) }
+"""
+
+
+def test_state(tmp_path):
+    p = rly.program(COUNTER)
+    s = p.session()
+    assert list(s.stream([1, 2, 3])) == [1, 3, 6]
+    assert dict(s.state.paths()) == {
+        "@n": "ref(int32)", "@h": "ref(Tensor[(2), float32])"}
+    assert s.state["@n"] == 6 and (s.state["@h"] == 3).all()
+    before, other = s.snapshot(), s.fork()
+    s.state["@n"] = 100
+    assert s.step(1) == 101 and other.step(1) == 7
+    s.restore(before)
+    assert s.step(1) == 7
+    file = tmp_path / "state.safetensors"
+    s.save(file)
+    s.reset()
+    assert s.state["@n"] == 0
+    s.load(file)
+    assert s.state["@n"] == 7
+    # In another process it goes on.
+    said = subprocess.run(
+        [sys.executable, "-c", "import sys, rly\n"
+         "s = rly.program(sys.argv[1]).session()\n"
+         "s.load(sys.argv[2]); print(s.step(3))", COUNTER, str(file)],
+        capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.path.dirname(
+            os.path.dirname(rly.__file__))})
+    assert said.stdout == "10\n"
+    for wrong in (lambda: s.state["@none"],
+                  lambda: s.state.__setitem__("@none", 1)):
+        with pytest.raises(KeyError):
+            wrong()
+    with pytest.raises(TypeError):
+        s.state["@n"] = 1.5
+
+
+def test_stream_with_a_state_of_its_own():
+    p = rly.program("""
+        def @init() { (0, 1f) }
+        def @step(%x: int32, %s: (int32, float32)) {
+          ((%x + %s.0, %s.1), (%x + %s.0, %s.1 * 2f)) }""")
+    s = p.session()
+    assert list(s.stream([1, 2, 3], init="init")) == [
+        (1, 1.0), (3, 2.0), (6, 4.0)]
+
+
+def test_grad():
+    p = rly.program("def @loss(%x: Tensor[(3), float32]) { sum(%x * %x) }")
+    value, (slope,) = p.grad("loss")(np.array([1, 2, 3], F32))
+    assert value == 14
+    np.testing.assert_array_equal(slope, [2, 4, 6])
+
+
+# --- Threads and processes ------------------------------------------------------------
+
+PRODUCT = """let @x = ones(shape=[400, 400], dtype="float32");
+def @product(%by: float32) { sum(nn.matmul(@x, @x)) * %by }
+"""
+shared = None
+
+
+def product(by):
+    return float(shared.product(by))
+
+
+def test_multiprocessing():
+    """Children have a parent with threads, and then with threads at work."""
+    global shared
+    shared = rly.program(PRODUCT, threads=2)
+    assert product(1) == 400**3
+    busy, end = shared.session(), threading.Event()
+
+    def work():
+        while not end.is_set():
+            busy.product(1)
+    thread = threading.Thread(target=work)
+    for start in (lambda: None, thread.start):
+        start()
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            result = pool.map_async(product, [1, 2, 3, 4]).get(60)
+        assert result == [400**3 * i for i in (1, 2, 3, 4)]
+    end.set()
+    thread.join()
+
+
+def test_threads():
+    """1,000 sessions on two threads, each a stream of its own."""
+    p = rly.program(COUNTER)
+    sums = []
+
+    def run():
+        for i in range(500):
+            sums.append(list(p.session().stream([i, 1]))[-1] - i)
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sums == [1] * 1000
+
+
+LOOP = "def @loop(%n: int32) -> int32 { if (%n < 0) { 0 } else { @loop(%n) } }"
+
+
+def test_a_session_serves_one_thread():
+    """Which is in the loop as soon as it has printed."""
+    begun = threading.Event()
+    p = rly.program(LOOP + ' def @main(%n: int32) { print_text("go"); '
+                    "@loop(%n) }")
+    s = p.session(write=lambda text: begun.set())
+    thread = threading.Thread(target=lambda: pytest.raises(
+        rly.Interrupted, s.main, 1))
+    thread.start()
+    assert begun.wait(20)
+    for refused in (lambda: s.loop(-1), s.run):
+        with pytest.raises(rly.Misuse, match="another thread"):
+            refused()
+    assert p.session().loop(-1) == 0
+    while thread.is_alive():
+        s.interrupt()
+        thread.join(0.01)
+    assert s.loop(-1) == 0
+
+
+def test_ctrl_c():
+    s = rly.program(LOOP, timeout=30).session()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        s.loop(1)
+    timer.join()
+    assert s.loop(-1) == 0
+
+
+def test_doctest():
+    import doctest
+    assert doctest.testmod(rly).failed == 0 < doctest.testmod(rly).attempted

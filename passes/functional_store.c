@@ -72,12 +72,24 @@ static void note_use(Stores *s, const ExprWalk *w) {
   else o->escapes = true;
 }
 
+/* ref_read(ref(e)): nobody else has the cell.  So it is with what no checker
+ * has seen, for it is not evaluated. */
+static void note_own(Stores *s, const Expr *e) {
+  if (!expr_is_of_cell(e)) return;
+  bool own = e->kind != EX_REF && e->args[0]->kind == EX_REF;
+  Owner *o = own || !e->cell.type ? owner_new(s, own ? e->args[0] : e) : NULL;
+  if (o) ptrmap_put(&s->owner, e, o);
+}
+
 static void find_owners(Stores *s, const Expr *root) {
   ExprWalk w;
   expr_walk_start(&w, s->f->p->mem, WALK_ENTER | WALK_BIND | WALK_UNBIND, root);
   while (expr_walk_next(&w)) {
     switch ((int)w.event) {
-      case WALK_ENTER: note_use(s, &w); break;
+      case WALK_ENTER:
+        note_own(s, w.at);
+        note_use(s, &w);
+        break;
       case WALK_BIND: bind(s, &w); break;
       case WALK_UNBIND: unbind(s, w.var); break;
     }
@@ -166,7 +178,8 @@ static void map_bound(Stores *s, ExprMap *m) {
   Var *made = arena_copy(s->f->arena, w->var, sizeof *made);
   if (!made) return;
   made->annotation =
-      store_type(s, w->var->annotation, value && store_is_kept(s, value));
+      store_type(s, w->var->annotation,
+                 value && value->kind == EX_REF && store_is_kept(s, value));
   expr_map_bind(m, made);
 }
 
@@ -238,13 +251,28 @@ static const AdtDecl *map_adt(Stores *s, const AdtDecl *adt) {
   return made;
 }
 
+/* Does a host call the function and see what it gives? */
+static bool is_called(const Stores *s, const Item *item) {
+  const Name *main = name_of(s->f->p->names, "main");
+  bool called = item->kind == ITEM_DEF && item->name == main;
+  for (int i = 0; item->kind == ITEM_DEF && i < s->unit->entry_count; i++)
+    called |= s->unit->entries[i] == item->name;
+  return called;
+}
+
 static void map_item(Stores *s, const Item *was, Item *item) {
+  const Global *g = is_called(s, was) ? item_global(s->f->p, was) : NULL;
+  if (g && g->type && g->type->kind == TY_FN &&
+      functional_has_ref(s->f, g->type->result))
+    functional_refuse(s->f, was->name_span, "read the cell: `ref_read(...)`",
+                      "a function for a host that gives a cell");
   const Type *shown = ptrmap_get(&s->f->shown, was);
   if (shown && functional_has_ref(s->f, shown))
     functional_refuse(s->f, item->span, "read the cell: `ref_read(...)`",
                       "an expression whose value has a cell in it, which is "
                       "printed");
-  bool kept = item->expr && store_is_kept(s, item->expr);
+  bool kept =
+      item->expr && item->expr->kind == EX_REF && store_is_kept(s, item->expr);
   if (item->kind == ITEM_TYPE) item->adt = map_adt(s, item->adt);
   item->annotation = store_type(s, item->annotation, kept);
   if (item->expr) item->expr = map_expr(s, item->expr);
@@ -255,8 +283,7 @@ static Item store_item(Stores *s, const Store *store, Span span) {
   Arena *a = s->f->arena;
   Program *p = s->f->p;
   bool sayable = true;
-  const TypeExpr *type =
-      functional_write_type(s->f, store->content, span, &sayable);
+  const TypeExpr *type = store_content_type(s, store->content, span, &sayable);
   if (!sayable)
     functional_refuse(s->f, span, "write the function for one type",
                       "a cell whose content is of any type");
@@ -356,25 +383,16 @@ static void add_instances(Stores *s, Items *out) {
   s->at = NULL;
 }
 
-static bool has_instance(const Stores *s, const Item *def) {
-  for (size_t i = 0; i < s->instances.len; i++)
-    if (s->instances.data[i]->def == def) return true;
-  return false;
-}
-
-/* A function without an instance is one that a host calls, at any type. */
+/* A function that nothing uses at any type is left out, as `relay` does with
+ * those of shapes, unless a host asks for it. */
 static void map_items(Stores *s, Items *out) {
   Functional *f = s->f;
-  for (size_t i = 0; i < f->items.len && !mem_exhausted(f->p->mem); i++)
-    if (!ptrmap_has(&s->generic, f->items.data[i]->name))
-      add_mapped(s, f->items.data[i], out);
-  add_instances(s, out);
   for (size_t i = 0; i < f->items.len && !mem_exhausted(f->p->mem); i++) {
     const Item *item = f->items.data[i];
-    if (ptrmap_get(&s->generic, item->name) == (void *)item &&
-        !has_instance(s, item))
-      add_mapped(s, item, out);
+    bool generic = ptrmap_get(&s->generic, item->name) == (void *)item;
+    if (!generic || is_called(s, item)) add_mapped(s, item, out);
   }
+  add_instances(s, out);
 }
 
 static Unit *map_unit(Stores *s, const Unit *u) {
@@ -409,7 +427,7 @@ Unit *pass_stores(Program *p, Unit *u) {
   Functional f;
   functional_start(&f, p, u);
   f.numbers = true;
-  Stores s = {.f = &f};
+  Stores s = {.f = &f, .unit = u};
   PtrMap *const maps[] = {&s.locals, &s.globals, &s.owner,
                           &s.names,  &s.generic, &s.idle};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)

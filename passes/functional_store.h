@@ -34,6 +34,7 @@ typedef struct Hidden {
 
 typedef struct Stores {
   Functional *f;
+  const Unit *unit;
   VEC(Store *) stores;
   VEC(Hidden) hidden;
   PtrMap locals;  /* Name -> its Owner, or NULL */
@@ -68,5 +69,8 @@ bool store_is_idle(const Stores *s, const Name *type, int param);
 /* The type without cells: Ref[T] is int32, but of what is `kept` only what is
  * in it.  In an instance with the types in the place of the parameters. */
 const TypeExpr *store_type(Stores *s, const TypeExpr *t, bool kept);
+/* The same of what is meant; `sayable`: see functional_write_type. */
+const TypeExpr *store_content_type(Stores *s, const Type *t, Span span,
+                                   bool *sayable);
 
 #endif

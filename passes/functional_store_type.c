@@ -258,6 +258,11 @@ static const TypeExpr *without_refs(Stores *s, const TypeExpr *t, bool kept) {
   return made;
 }
 
+const TypeExpr *store_content_type(Stores *s, const Type *t, Span span,
+                                   bool *sayable) {
+  return without_refs(s, functional_write_type(s->f, t, span, sayable), false);
+}
+
 const TypeExpr *store_type(Stores *s, const TypeExpr *t, bool kept) {
   Functional *f = s->f;
   const Fn *fn = s->at ? s->at->def->expr->fn : NULL;
@@ -272,7 +277,7 @@ const TypeExpr *store_type(Stores *s, const TypeExpr *t, bool kept) {
     if (fn->type_params[i].kind != KIND_TYPE) continue;
     bool sayable = true;
     params[count] = fn->type_params[i];
-    args[count++] = functional_write_type(f, s->at->args[i], t->span, &sayable);
+    args[count++] = store_content_type(s, s->at->args[i], t->span, &sayable);
   }
   t = type_expr_put(f->p->mem, f->arena, t, count, params, args);
   return without_refs(s, t, kept);

@@ -787,10 +787,12 @@ refused("$counter\ndef \@f(%g: fn(fn(int32) -> int32) -> int32) { "
 refused("let \@a = ref(0);\ndef \@for_from(%x: int32) { %x }\n"
         . 'def @f() { @for(3, fn (%i, %s: int32) { ref_write(@a, %i); %s }, 0) '
         . '}', '3:20', $as_value, 'the library, where its names mean others');
-refused("let \@a = ref(0);\nlet \@l = List[\@a];\n"
-        . 'def @g[A](%c: Ref[A]) -> A { ref_read(%c) }',
-        '3:30', 'a cell whose content is of any type, among cells that are '
-        . 'kept in data', 'a function of any type that a host may call');
+refused("let \@l = List[ref(0)];\n"
+        . 'def @main[A](%c: Ref[A]) -> A { ref_read(%c) }',
+        '2:33', 'a cell whose content is of any type, among cells that are '
+        . 'kept in data', 'a function of any type that a host calls');
+refused("let \@l = List[ref(0)];\n" . 'def @main() { (@hd(@l), 1) }', '2:5',
+        'a function for a host that gives a cell', 'a cell for a host');
 refused("let \@l = List[ref(0)];\n\@length(\@l);\n\@l;", '3:1',
         'an expression whose value has a cell in it, which is printed',
         'a cell that is printed');

@@ -253,8 +253,8 @@ static const char *match_hint(const Parse *p) {
   if (wants(p, TK_FATARROW)) return "an arm is written Cons(%x, %rest) => %x";
   if (wants(p, TK_UNDERSCORE) && wants(p, TK_LOCAL) && !wants(p, TK_TENSOR) &&
       is_literal(found)) {
-    return "a pattern is a constructor, a tuple, a variable or `_`; numbers "
-           "are told apart by `if` and `==`";
+    return "a pattern is a constructor, a tuple, a number, a variable or `_`; "
+           "what is in a tensor is asked by a guard, `%x if ... =>`";
   }
   return NULL;
 }

@@ -292,15 +292,25 @@ Ty *infer_call(Infer *in, const Expr *e, Ty *head) {
 
 /* --- Projections --------------------------------------------------------- */
 
+/* Fields of a data type have names, if it says so. */
+static void hint_projection(Diag *d, Ty *t) {
+  const Adt *adt = t->kind == K_ADT ? t->adt : NULL;
+  const FieldName *labels =
+      adt && adt->ctor_count == 1 ? adt->ctors[0].labels : NULL;
+  if (labels)
+    diag_hint(d, "its fields have names, as in %%x.%s", labels[0].name->text);
+  else hint_inside(d, t);
+}
+
 /* The field of a tuple whose type is known.  Reports a value that is no tuple,
  * or has too few fields. */
 Ty *infer_projection(Infer *in, const Expr *e, Ty *tuple) {
   if (tuple->kind == K_ERROR) return in->error;
   if (tuple->kind != K_TUPLE) {
-    Diag *d =
-        diag_error(in->p->diags, E0206, e->span,
-                   "only tuples have fields: this is %s", ty_text(in, tuple));
-    hint_inside(d, tuple);
+    Diag *d = diag_error(in->p->diags, E0206, e->span,
+                         "only tuples have fields with numbers: this is %s",
+                         ty_text(in, tuple));
+    hint_projection(d, tuple);
     return in->error;
   }
   if (e->index < tuple->count) return tuple->args[e->index];

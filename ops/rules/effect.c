@@ -37,14 +37,23 @@ static RuleStatus rule_print_text(RuleCall *c) {
 }
 
 /* Has the message as many `{}` as there are values for it?  Without values it
- * has none: its braces are text. */
+ * has none: its braces are text.  Values without a message are probably one
+ * that was written like an argument. */
 static bool fills_message(RuleCall *c) {
   int values = c->count - op_arg_count(c->op), places = 0;
   const char *p = attr_text(c->attrs, ATTR_message);
   while (values > 0 && p && (p = strstr(p, "{}"))) places++, p += 2;
   if (places == values) return true;
-  rule_error(c, E0204, -1, "the message has %d `{}` for %d value%s", places,
-             values, values == 1 ? "" : "s");
+  if (!span_exists(attr_get(c->attrs, ATTR_message)->at)) {
+    rule_attr_error(c, E0204, ATTR_message,
+                    "no message has a place for %d value%s", values,
+                    values == 1 ? "" : "s");
+    rule_hint(c, "a message is an attribute: message=\"depth {}\", %%depth");
+    return false;
+  }
+  rule_attr_error(c, E0204, ATTR_message,
+                  "the message has %d `{}` for %d value%s", places, values,
+                  values == 1 ? "" : "s");
   rule_hint(c, "each `{}` stands for one value: message=\"depth {}\", %%depth");
   return false;
 }

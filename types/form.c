@@ -7,7 +7,8 @@
  *   vjp(F, x1, ..., xn) : (R, fn(R') -> (T1', ..., Tn'))
  *   jvp(F, (x1, ..., xn), (x1', ..., xn')) : (R, R')
  *
- * T' is T, and () where T is a function or a cell.  The type of F may become
+ * T' is T, and () where T is a function or a cell; there is none where T is a
+ * tuple or a data type with one inside.  The type of F may become
  * known late: its parameters are handed on at once, and the types that depend
  * on what they are wait for a constraint. */
 #include "types/infer.h"
@@ -18,10 +19,86 @@ static bool holds_state(const Ty *t) {
   return t->kind == K_FN || t->kind == K_REF;
 }
 
+/* A function or a cell inside a type, and where. */
+typedef struct Inside {
+  const char *what;  /* NULL: there is none */
+  const Ctor *ctor;  /* of which it is a field; NULL: of a tuple, */
+  int index;         /* this one */
+} Inside;
+
+static void note_inside(Inside *found, const Ctor *ctor, int index, bool fn) {
+  if (!found->what)
+    *found = (Inside){fn ? "a function" : "a cell", ctor, index};
+}
+
+/* In what the fields of a data type's constructors are declared as.  Each data
+ * type is looked at once; arguments are for the caller. */
+static void look_in_adt(Infer *in, const Adt *first, Inside *found) {
+  PtrMap seen;
+  VEC(const Adt *) all;
+  ptrmap_init(&seen, in->mem);
+  VEC_INIT(&all, in->mem);
+  VEC_PUSH(&all, first);
+  ptrmap_put(&seen, first, (void *)first);
+  for (size_t at = 0; at < all.len && !found->what; at++) {
+    const Adt *adt = all.data[at];
+    for (int i = 0; i < adt->ctor_count; i++)
+      for (int k = 0; adt->ctors[i].fields && k < adt->ctors[i].field_count;
+           k++) {
+        const Type *t = adt->ctors[i].fields[k];
+        if (t->kind == TY_FN || t->kind == TY_REF)
+          note_inside(found, &adt->ctors[i], k, t->kind == TY_FN);
+        if (t->kind != TY_ADT || ptrmap_has(&seen, t->adt)) continue;
+        ptrmap_put(&seen, t->adt, (void *)t->adt);
+        VEC_PUSH(&all, t->adt);
+      }
+  }
+  VEC_DONE(&all);
+  ptrmap_done(&seen);
+}
+
+static void look_inside(Infer *in, Ty *t, Inside *found) {
+  t = ty_head(t);
+  bool whole = t->kind == K_TUPLE || t->kind == K_ADT;
+  if (!whole || found->what || !infer_enter(in)) return;
+  for (int i = 0; i < t->count; i++) {
+    const Ty *part = ty_head(t->args[i]);
+    if (holds_state(part)) note_inside(found, NULL, i, part->kind == K_FN);
+    look_inside(in, t->args[i], found);
+  }
+  if (t->kind == K_ADT) look_in_adt(in, t->adt, found);
+  in->depth--;
+}
+
+/* False after a report: no gradient of an argument of this type. */
+static bool check_inside(Infer *in, const Constraint *c, Ty *t) {
+  Inside found = {NULL, NULL, 0};
+  look_inside(in, t, &found);
+  if (!found.what) return true;
+  const char *label = NULL;
+  if (found.ctor && found.ctor->labels && found.ctor->labels[found.index].name)
+    label = found.ctor->labels[found.index].name->text;
+  const char *part =
+      label        ? arena_printf(in->arena, "field `%s`", label)
+      : found.ctor ? arena_printf(in->arena, "field %d of `%s`", found.index,
+                                  found.ctor->name->text)
+                   : arena_printf(in->arena, "part %d", found.index);
+  Diag *d = diag_error(in->p->diags, E0218, c->e->args[0]->span,
+                       "`%s` has no gradient for %s, %s in an argument of "
+                       "type %s",
+                       c->op->name, part, found.what, ty_text(in, t));
+  if (found.ctor)
+    diag_note(d, found.ctor->span, "it is declared here");
+  diag_hint(d, "make it an argument of its own, whose gradient is (), or "
+               "capture it");
+  return false;
+}
+
 /* The constraint's args are T's, its result is a tuple of T's. */
-static Ty *primes(Infer *in, const Expr *e, int count, Ty *const *types,
-                  Ty *scalar) {
+static Ty *primes(Infer *in, const Expr *e, bool inputs, int count,
+                  Ty *const *types, Ty *scalar) {
   Constraint *c = constraint_new(in, C_FORM_OF, e);
+  c->inputs = inputs;
   c->op = op_info(e->call.callee->op);
   c->args = ty_array(in, count + 1);
   Ty **made = ty_array(in, count);
@@ -75,6 +152,12 @@ void run_form_of(Infer *in, Constraint *c) {
     }
     Ty *to = ty_head(c->result->args[i]);
     if (to->kind != K_META) continue;
+    if (c->inputs && !check_inside(in, c, t)) {
+      c->gone = true;
+      require_flow(in, in->error, to,
+                   (Why){.kind = WHY_OPERATOR, .span = c->span});
+      return;
+    }
     require_same(in, holds_state(t) ? in->unit : t, to,
                  (Why){.kind = WHY_OPERATOR, .span = c->span});
   }
@@ -133,7 +216,7 @@ static Ty *infer_grad(Infer *in, const Expr *e, Ty **args) {
   Ty **both = ty_array(in, 2);
   if (!both) return in->error;
   both[0] = f->result;
-  both[1] = primes(in, e, f->count, f->args, f->result);
+  both[1] = primes(in, e, true, f->count, f->args, f->result);
   return ty_fn(in, f->count, f->args, ty_tuple(in, 2, both));
 }
 
@@ -144,9 +227,9 @@ static Ty *infer_vjp(Infer *in, const Expr *e, Ty **args) {
     require_flow(in, args[i + 1], f->args[i], argument(in, e, i + 1));
   Ty **both = ty_array(in, 2);
   if (!both) return in->error;
-  Ty *seed = primes(in, e, 1, &f->result, NULL);
+  Ty *seed = primes(in, e, false, 1, &f->result, NULL);
   both[0] = f->result;
-  both[1] = ty_fn(in, 1, seed->args, primes(in, e, f->count, f->args, NULL));
+  both[1] = ty_fn(in, 1, seed->args, primes(in, e, true, f->count, f->args, NULL));
   return ty_tuple(in, 2, both);
 }
 
@@ -158,12 +241,12 @@ static Ty *infer_jvp(Infer *in, const Expr *e, Ty **args) {
   if (!f) return in->error;
   require_flow(in, args[1], ty_tuple(in, f->count, f->args),
                argument(in, e, 1));
-  require_flow(in, args[2], primes(in, e, f->count, f->args, NULL),
+  require_flow(in, args[2], primes(in, e, true, f->count, f->args, NULL),
                argument(in, e, 2));
   Ty **both = ty_array(in, 2);
   if (!both) return in->error;
   both[0] = f->result;
-  both[1] = primes(in, e, 1, &f->result, NULL)->args[0];
+  both[1] = primes(in, e, false, 1, &f->result, NULL)->args[0];
   return ty_tuple(in, 2, both);
 }
 
@@ -177,9 +260,9 @@ static Ty *infer_with_vjp(Infer *in, const Expr *e, Ty **args) {
   if (!params) return in->error;
   for (int i = 0; i < f->count; i++) params[i] = f->args[i];
   params[f->count] = f->result;
-  params[f->count + 1] = primes(in, e, 1, &f->result, NULL)->args[0];
+  params[f->count + 1] = primes(in, e, false, 1, &f->result, NULL)->args[0];
   Ty *rule =
-      ty_fn(in, f->count + 2, params, primes(in, e, f->count, f->args, NULL));
+      ty_fn(in, f->count + 2, params, primes(in, e, true, f->count, f->args, NULL));
   require_same(in, args[1], rule, argument(in, e, 1));
   return f;
 }

@@ -156,6 +156,7 @@ struct Constraint {
   uint32_t computed; /* and all that operands hold, as the text says them */
   const AttrValue *written;
   int index;              /* C_PROJ */
+  bool inputs;            /* C_FORM_OF: of arguments, not of a value */
   const Pattern *pattern; /* C_PATTERN */
   /* C_INSTANCE: e is the use */
   const Expr *call;        /* of which it is the callee; NULL: it is a value */

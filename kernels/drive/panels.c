@@ -415,6 +415,34 @@ static Matrix own_matrix(DType dtype, float *data, int64_t columns) {
   return (Matrix){own, (char *)data, columns, 1};
 }
 
+/* Rows of a transposed matrix lie side by side, and each step of k is another
+ * line of memory, often in the same set of the cache; which is worth a copy
+ * when many panels read it. */
+static bool is_worth_turning(const Product *p) {
+  enum { APART = 256, ROWS = 32, MOST = 1 << 24 };
+  return is_own(p->a.dtype) && p->a.row_step == 1 &&
+         p->a.column_step >= APART && p->m >= ROWS && p->k >= ROWS &&
+         p->n >= 2 * PANEL && p->m * p->k <= MOST;
+}
+
+/* With a copy of a whose rows are contiguous, where there is memory for one. */
+static bool run_turned(OpCall *call, Product *p, const Panels *b) {
+  size_t bytes = (size_t)(p->m * p->k) * sizeof(float);
+  float *room = mem_alloc_aligned(call->heap->mem, bytes);
+  if (room) {
+    int64_t shape[] = {p->m, p->k};
+    Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, p->a.data);
+    from.strides[0] = p->a.row_step;
+    from.strides[1] = p->a.column_step;
+    Tensor to = tensor_on_data(DT_FLOAT32, 2, shape, room);
+    tensor_copy_into(&to, &from);
+    p->a = own_matrix(p->a.dtype, room, p->k);
+  }
+  bool ok = product_of_panels(call, p, b);
+  if (room) mem_free_aligned(call->heap->mem, room, bytes);
+  return ok;
+}
+
 /* An operand whose elements are of the own type is used as it is. */
 static bool run_converted(OpCall *call, Product *p, const Panels *b) {
   Matrix a = p->a, out = p->out;
@@ -443,5 +471,6 @@ bool product_by_panels(OpCall *call, const Product *p) {
   if (packed) panels.backwards = pack_backwards(packed);
   if (!is_own(own.a.dtype) || !is_own(own.out.dtype))
     return run_converted(call, &own, &panels);
+  if (is_worth_turning(&own)) return run_turned(call, &own, &panels);
   return product_of_panels(call, &own, &panels);
 }

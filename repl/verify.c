@@ -15,7 +15,8 @@
 
 enum {
   TRIALS = 4096,  /* unless --trials says otherwise */
-  A_TIME = 64,    /* trials of an instance, at most */
+  A_TIME = 16,    /* trials of an instance, at most */
+  FILLS = 64,     /* of which the edges come in turn */
   DRAWS_MOST = 20000,
   SHAPES_MOST = 512,
   SECONDS = 10, /* of a rule, unless --budget says otherwise */
@@ -89,7 +90,7 @@ static void try_rule(Verify *v, Subject *s, RuleGrade grade, bool all,
     int most = i->draw.elements == 0 ? 1 : trials_of_instance(v);
     for (int t = 0; t < most && f->trials < v->trials; t++) {
       Distance d;
-      instance_fill(i, &values, (int)(f->trials % A_TIME));
+      instance_fill(i, &values, (int)(f->trials % FILLS));
       f->trials++;
       if (!i->right) d = (Distance){.apart = true};
       else if (!instance_run(s, i, &d)) {

@@ -156,7 +156,8 @@ static const AttrExpr *draw_axes(RuleBound *b, Rng *r, int rank, bool all) {
   return list_of(b, count, axes);
 }
 
-/* A shape of as many elements as `v` has: axes joined or split. */
+/* A shape of as many elements as `v` has: axes joined or split; -1 for what is
+ * left, or 0, which copies an axis. */
 static const AttrExpr *draw_newshape(RuleBound *b, Rng *r, const VarDraw *v) {
   int64_t dims[RANK_MAX];
   int n = 0;
@@ -169,6 +170,8 @@ static const AttrExpr *draw_newshape(RuleBound *b, Rng *r, const VarDraw *v) {
   }
   if (n > 0 && v->count > 0 && rng_below(r, 4) == 0) dims[rng_below(r, n)] = -1;
   if (n == 0 && rng_below(r, 2)) dims[n++] = 1;
+  int copied = n > 0 ? rng_below(r, 3 * n) : n;
+  if (copied < n && copied < v->rank && dims[copied] != -1) dims[copied] = 0;
   return list_of(b, n, dims);
 }
 
@@ -266,6 +269,8 @@ static const AttrExpr *fact_of(const RuleBound *b, const char *name, int var) {
   const Draw *d = b->data;
   if (!strcmp(name, "value")) return d->vars[var].constant;
   if (!strcmp(name, "uses")) return attr_expr_int(b->arena, 1);
+  if (!strcmp(name, "is_constant"))
+    return attr_expr_bool(b->arena, d->vars[var].constant != NULL);
   return attr_expr_bool(b->arena, true);
 }
 

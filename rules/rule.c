@@ -179,6 +179,7 @@ static void check_ident(Checks *c, const Expr *e, Side side) {
     return;
   }
   if (side != LEFT && rule_type_param(c->rule, e->name) >= 0) return;
+  if (side == WHEN && !strcmp(e->name->text, "None")) return;
   wrong(c, e->span, "`%s` is no variable of the rule", e->name->text);
 }
 

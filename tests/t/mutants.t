@@ -1,0 +1,40 @@
+#!/usr/bin/env perl
+# Does rly verify see what is wrong?  Mutants of the library's rules
+# (tests/rules/Mutants.pm) are refuted, or refused when they are read.
+#
+# A sample runs here, `make sweep` takes all of them.  Those that may survive are
+# equal to their rule, and said so below.
+use strict;
+use warnings;
+use lib 'tests/t', 'tests/rules';
+use Mutants;
+use Rly;
+use Test::More;
+
+my @all = map { mutants(slurp($_)) } glob 'stdlib/rules/*.rly';
+cmp_ok(scalar @all, '>=', 300, 'there are ' . @all . ' mutants');
+
+# Of which rules a mutant may survive, and why it is none.
+my %equal = (
+  copy_twice => 'a copy has the bits of what is copied',
+  less_and_greater => '%x has the type of %y, so zeros_like takes either',
+  divide_constant => 'as real numbers, x / 0 is no number',
+);
+
+my (%verdicts, @alive);
+my $file = scratch('mutant.rly');
+for my $mutant ($ENV{SWEEP} ? @all : one_in(12, 5, @all)) {
+  my ($name, $text) = @$mutant;
+  my $run = rly('verify', '--trials', 512, '--json', spew($file, $text));
+  my $said = $run->{out} . $run->{err};
+  my $verdict = $said =~ /"held": false/ ? 'refuted'
+    : $said =~ /"code": "E0(?:[1-5]\d\d|90[1-5])"/ ? 'refused' : 'alive';
+  $verdicts{$verdict}++;
+  push @alive, "$name:\n$text$said" if $verdict eq 'alive' && !$equal{$name};
+}
+is_deeply(\@alive, [], 'all are refuted or refused');
+cmp_ok($verdicts{refuted}, '>=', $verdicts{refused} / 2,
+       'and many by experiment');
+note(join ', ', map { "$verdicts{$_} $_" } sort keys %verdicts);
+
+done_testing();

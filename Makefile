@@ -29,8 +29,8 @@ endif
 # --- Debian packages --------------------------------------------------------
 
 PACKAGES       := gcc libc6-dev perl re2c lemon libjansson-dev libzip-dev \
-                  libreadline-dev libcmocka-dev libmpfr-dev pkgconf \
-                  clang-format
+                  libxxhash-dev libreadline-dev libcmocka-dev libmpfr-dev \
+                  pkgconf clang-format
 BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
 GUIDED_PACKAGES := clang libclang-rt-dev
 BROWSER_PACKAGES := chromium
@@ -161,8 +161,9 @@ fuzz_attrs := $(B)/fuzz/attrs
 .PHONY: all lib units deps deps-bench deps-neon deps-browser deps-graph \
         deps-onnx deps-python ready demo examples test check conformance \
         serial neon lint format promote docs bench soak oom-tables walk \
-        threads depth sweep pass-agree late fuzz fuzz-attrs guided deps-guided install \
-        install-strip uninstall dist wheel clean help FORCE
+        threads depth sweep pass-agree late fuzz fuzz-attrs guided \
+        deps-guided install install-strip uninstall dist wheel clean help \
+        FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 

@@ -261,6 +261,11 @@ bool rly_program_param_is_bound(rly_program *p, int i);
 rly_status rly_program_bind_file(rly_program *p, const char *path);
 rly_status rly_program_bind_tensor(rly_program *p, const char *name,
                                    const rly_tensor *t);
+/* The same of a `param` that the program has by now: a name of none, told with
+ * those that are near, and a tensor that does not fit are refused at once and
+ * leave what was bound. */
+rly_status rly_program_bind_param(rly_program *p, const char *name,
+                                  const rly_tensor *t);
 /* "NAME=VALUE", or a bare VALUE for the entry's next parameter: a literal, a
  * tensor literal, a string, or @file.npy.  Unsuffixed literals take the
  * declared dtype. */

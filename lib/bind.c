@@ -9,6 +9,7 @@
  *
  *   bind_file     every tensor of a file       an unknown name is no error
  *   bind_tensor   a host's tensor              an unknown name is an error
+ *   bind_param    likewise                     told at once, taken back
  *   bind_text     NAME=VALUE, NAME=@FILE.npy   an unknown name is an error
  *
  * Names and texts are copied into the program's arena; a binding owns one
@@ -62,16 +63,33 @@ static rly_status bind_tensor(rly_program *p, const char *name,
   return RLY_OK;
 }
 
-rly_status rly_program_bind_tensor(rly_program *p, const char *name,
-                                   const rly_tensor *t) {
+/* Is it a name and a tensor of the program's context? */
+static bool bindable(const char *function, const rly_program *p,
+                     const char *name, const rly_tensor *t) {
   if (!name || !t || (p && t->cx != p->cx)) {
-    misuse(__func__, !name ? "the name is NULL"
+    misuse(function, !name ? "the name is NULL"
                      : !t  ? "the tensor is NULL"
                            : "the tensor is of another context");
-    return RLY_MISUSE;
+    return false;
   }
-  if (!program_enter(p)) return RLY_MISUSE;
+  return true;
+}
+
+rly_status rly_program_bind_tensor(rly_program *p, const char *name,
+                                   const rly_tensor *t) {
+  if (!bindable(__func__, p, name, t) || !program_enter(p)) return RLY_MISUSE;
   rly_status status = bind_tensor(p, name, &t->tensor);
+  program_leave(p);
+  return status;
+}
+
+rly_status rly_program_bind_param(rly_program *p, const char *name,
+                                  const rly_tensor *t) {
+  if (!bindable(__func__, p, name, t) || !program_enter(p)) return RLY_MISUSE;
+  size_t from = p->bound.len;
+  rly_status status = bind_tensor(p, name, &t->tensor);
+  if (status == RLY_OK && !bindings_fit(p, from))
+    status = program_failed(p, RLY_REFUSED);
   program_leave(p);
   return status;
 }

@@ -150,8 +150,8 @@ class Program:
             dtype = self._param_dtype(name)
             array = values.fit_array(value, dtype)
             tensor = values.tensor_to_c(self.context, array, copy)
-            status = lib.rly_program_bind_tensor(self.handle, name.encode(),
-                                                 tensor)
+            status = lib.rly_program_bind_param(self.handle, name.encode(),
+                                                tensor)
             lib.rly_tensor_free(tensor)
             self.check(status)
         return self

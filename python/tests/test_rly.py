@@ -174,6 +174,11 @@ def test_params(tmp_path):
         p.main(x)
     with pytest.raises(TypeError, match="float64"):
         p.bind(w=w.astype("float64"))
+    with pytest.raises(rly.Refused, match="nothing named `bias`"):
+        p.bind(w=w, bias=np.zeros(3, F32))
+    with pytest.raises(rly.Refused, match=r"Tensor\[\(2, 3\), float32\]"):
+        p.bind(w=w.T.copy())
+    np.testing.assert_array_equal(p.main(x), x @ w.T)  # as it was
 
 
 # --- Errors -----------------------------------------------------------------------

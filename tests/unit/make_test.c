@@ -192,6 +192,31 @@ static void test_params(void **state) {
   close_host(&h);
 }
 
+/* A name that is misspelt is told at once, and what was bound stays. */
+static void test_bind_param(void **state) {
+  (void)state;
+  Host h = open_host();
+  rly_tensor *three = rly_tensor_new(h.cx, "float32", 0, NULL, &(float){3}),
+             *wide = rly_tensor_new(h.cx, "float64", 0, NULL, &(double){4});
+  assert_int_equal(rly_program_bind_param(h.p, "scale", three), RLY_OK);
+  assert_int_equal(rly_program_bind_param(h.p, "scala", three), RLY_REFUSED);
+  assert_int_equal(rly_program_bind_param(h.p, "scale", wide), RLY_REFUSED);
+  char *said = rly_diagnostics_text(h.cx, false);
+  assert_non_null(strstr(said, "the program has nothing named `scala`"));
+  assert_non_null(strstr(said, "`scale`?"));
+  assert_non_null(strstr(said, "float64"));
+  rly_text_free(h.cx, said);
+  rly_value *v = NULL;
+  assert_int_equal(
+      rly_program_add_text(h.p, "more", "def @s() { @scale }", 19, 0), RLY_OK);
+  assert_int_equal(rly_session_call(h.s, "s", 0, NULL, &v), RLY_OK);
+  assert_shows(&h, v, "3f");
+  rly_value_free(v);
+  rly_tensor_free(three);
+  rly_tensor_free(wide);
+  close_host(&h);
+}
+
 /* --- Misuse ------------------------------------------------------------------
  */
 
@@ -241,7 +266,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tuple),       cmocka_unit_test(test_list),
       cmocka_unit_test(test_constructor), cmocka_unit_test(test_types),
-      cmocka_unit_test(test_params),      cmocka_unit_test(test_misuse),
+      cmocka_unit_test(test_params),      cmocka_unit_test(test_bind_param),
+      cmocka_unit_test(test_misuse),
   };
   return RUN_TESTS(tests);
 }

@@ -28,7 +28,7 @@ endif
 
 # --- Debian packages --------------------------------------------------------
 
-PACKAGES       := gcc libc6-dev perl re2c lemon libjansson-dev libzip-dev \
+PACKAGES       := gcc g++ libc6-dev perl re2c lemon libjansson-dev libzip-dev \
                   libxxhash-dev libreadline-dev libcmocka-dev libmpfr-dev \
                   pkgconf clang-format
 BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev

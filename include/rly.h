@@ -25,6 +25,12 @@
  * and what is freed of it stays.  All else works, and a fork in a callback,
  * too.
  *
+ * Callbacks (write, show, visit) of a session at work may look at its values,
+ * interrupt it, and use other sessions.  They may neither run nor change their
+ * own, nor its program: RLY_MISUSE.  They must return: an exception of C++ or a
+ * longjmp out of one would leave the session locked.  Keep the exception, call
+ * rly_session_interrupt, return, and throw it when the call has returned.
+ *
  * Functions that can fail return a status.  What went wrong is told by the
  * diagnostics: the session's, of functions that take a session or a value, the
  * context's otherwise.  Arguments that make no sense give RLY_MISUSE (or NULL,

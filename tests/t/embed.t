@@ -74,6 +74,18 @@ SKIP: {
   surprises("python3 examples/embed/embed.py $build/librly.so", 'embed.py');
 }
 
+# A library with sanitizers wants them in the program, too.
+SKIP: {
+  skip 'no C++ compiler', 2 if system 'command -v c++ >/dev/null 2>&1';
+  my $throws = scratch('throws');
+  my $sanitizers = $flags{$mode} // '';
+  builds("c++ -std=c++11 -Wall -Wextra -Werror $sanitizers -Iinclude " .
+         "tests/hosts/throws.cc -L$build -lrly -o $throws",
+         'a host in C++ builds');
+  is((run("LD_LIBRARY_PATH=$build $throws"))[1], "no more\n5\n",
+     'whose callback throws, by way of an interrupt');
+}
+
 my @shown = split /\n/, `nm -D --defined-only $build/librly.so`;
 ok((grep { / T rly_session_call$/ } @shown), 'librly.so shows rly.h');
 is_deeply([grep { / [TDBRVW] / && !/ rly_/ } @shown], [], 'and no more')

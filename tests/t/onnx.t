@@ -486,6 +486,21 @@ means('@onnx_scatter_nd([1, 2, 3], [[[[[0i64], [-1i64]]]]], [[[[7, 8]]]])',
       qr/\[7, 2, 8\]/, 'ScatterND by coordinates of rank 5');
 means('@onnx_pad([[[[[[1]]]]]], [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1])',
       qr/\[\[\[\[\[\[0, 1, 0\]\]\]\]\]\]/, 'Pad of rank 6');
+gives(rly('run', spew(scratch('flip.rly'), <<'END'), 'x=[1, 2, 3]'), 0,
+def @main(%x: Tensor[(?), float32]) {
+  @onnx_slice(%x, [-1i64], [-9223372036854775807i64], axes=[0i64],
+              steps=[-1i64])
+}
+END
+      qr/\[3\.0, 2\.0, 1\.0\]/, '', 'Slice to an end beyond all numbers');
+gives(rly('run', spew(scratch('sizes.rly'), <<'END'), 'x=[[[1], [3]]]'), 0,
+def @main(%x: Tensor[(1, 2, 1), float32]) {
+  let %outer = @onnx_slice(@onnx_shape(%x), [0i64], [1i64]);
+  @onnx_resize(%x, sizes=concatenate((%outer, [4i64, 1i64])), mode="linear")
+}
+END
+      qr/\[1\.0\],\s*\[1\.5\],\s*\[2\.5\],\s*\[3\.0\]/, '',
+      'Resize to sizes that are computed');
 means('@onnx_pad([[1, 2], [3, 4]], [1, 0], axes=[-2i64], constant_value=9)',
       qr/\[9, 9\],\s*\[1, 2\],\s*\[3, 4\]/, 'Pad of some axes');
 means('@onnx_pad([1, 2, 3], [4, 4], mode="wrap")',

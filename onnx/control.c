@@ -22,24 +22,46 @@ static const Onnx__GraphProto *graph_of(Import *im, const Onnx__NodeProto *n,
   return NULL;
 }
 
-/* `types`: of the outputs, NULL for a tensor. */
+static const Onnx__TypeProto__Tensor *tensor_of(const Onnx__ValueInfoProto *v) {
+  return v->type ? v->type->tensor_type : NULL;
+}
+
+/* Do the branches say that output i has different ranks in them? */
+static bool ranks_differ(const Onnx__GraphProto *a, const Onnx__GraphProto *b,
+                         size_t i) {
+  if (i >= a->n_output || i >= b->n_output) return false;
+  const Onnx__TypeProto__Tensor *x = tensor_of(a->output[i]);
+  const Onnx__TypeProto__Tensor *y = tensor_of(b->output[i]);
+  return x && y && x->shape && y->shape && x->shape->n_dim != y->shape->n_dim;
+}
+
+/* `types`: of the outputs, NULL for a tensor.  `other`: the other branch. */
 static bool emit_branch(Import *im, const Onnx__NodeProto *n, const char *name,
-                        const OnnxType **types) {
+                        const char *other, const OnnxType **types) {
   const Onnx__GraphProto *g = graph_of(im, n, name);
-  if (!g) return false;
+  const Onnx__GraphProto *beside = g ? graph_of(im, n, other) : NULL;
+  if (!beside) return false;
   if (g->n_output != n->n_output)
     return node_error(im, n, E0804, "its graph `%s` has %zu outputs, not %zu",
                       name, g->n_output, n->n_output);
   size_t mark = graph_begin(im);
   im->indent++;
-  const char *results =
-      emit_graph(im, g) ? graph_results(im, n, g, 0, g->n_output) : NULL;
-  if (results) line(im, g->n_output == 1 ? "%s" : "(%s)", results);
-  for (size_t i = 0; results && i < g->n_output; i++)
+  bool fine = emit_graph(im, g);
+  StrBuf b;
+  strbuf_init(&b, im->mem);
+  for (size_t i = 0; i < g->n_output && fine; i++) {
+    const char *text = graph_results(im, n, g, i, i + 1);
+    fine = text != NULL;
+    if (!fine) break;
     types[i] = type_of(im, value_text(im, g->output[i]->name));
+    strbuf_addf(&b, ranks_differ(g, beside, i) ? "%s@onnx_any(%s)" : "%s%s",
+                i ? ", " : "", text);
+  }
+  if (fine) line(im, g->n_output == 1 ? "%s" : "(%s)", strbuf_text(&b));
+  strbuf_done(&b);
   im->indent--;
   graph_end(im, mark);
-  return results != NULL;
+  return fine;
 }
 
 /* `let NAME = HEAD` begins what emit_results will take apart. */
@@ -53,9 +75,9 @@ bool emit_if(Import *im, const Onnx__NodeProto *n) {
   if (!types) return false;
   const char *whole = fresh_local(im, "branch");
   line(im, "let %s = if (@onnx_scalar(%s)) {", whole, c);
-  if (!emit_branch(im, n, "then_branch", types)) return false;
+  if (!emit_branch(im, n, "then_branch", "else_branch", types)) return false;
   line(im, "} else {");
-  if (!emit_branch(im, n, "else_branch", types)) return false;
+  if (!emit_branch(im, n, "else_branch", "then_branch", types)) return false;
   line(im, "};");
   emit_results(im, n, whole, n->n_output > 1);
   for (size_t i = 0; i < n->n_output; i++) set_output_type(im, n, i, types[i]);
@@ -163,10 +185,6 @@ static bool finish(Looping *l, const char *next, size_t first,
   }
   strbuf_done(&b);
   return fine;
-}
-
-static const Onnx__TypeProto__Tensor *tensor_of(const Onnx__ValueInfoProto *v) {
-  return v->type ? v->type->tensor_type : NULL;
 }
 
 static bool same_length(const Onnx__TensorShapeProto__Dimension *a,

@@ -229,6 +229,7 @@ my $encoder = ml_model('LabelEncoder', ['x'], ['y'],
 gives(rly('run', file('encoder.onnx', $encoder), 'x=[1099511627777, 4]'), 0,
       qr/\[ ?0\.5, -0\.0\]/, '', 'keys of 64 bits, and the default');
 
+my @states = map { (tensor("at$_", 7, [1], bytes_of(9, pack 'q<', $_))) } 0 .. 2;
 # --- What PyTorch exports ---------------------------------------------------
 
 # The texts that examples/import keeps are what the importer writes; its page
@@ -242,6 +243,19 @@ for my $model (glob 'examples/import/*.onnx') {
   is(slurp(scratch("$name.safetensors")),
      slurp("examples/import/$name.safetensors"), 'with its weights');
 }
+
+my $ranks = model(
+  node('If', ['c'], ['y'],
+       graph_attr('then_branch', node('Unsqueeze', ['x', 'at0'], ['a']),
+                  output('a', 1, 1, 2)),
+       graph_attr('else_branch', node('Neg', ['x'], ['b']), output('b', 1, 2))),
+  @states, input('x', 1, 2), input('c', 9), bytes_of(12, bytes_of(1, 'y')
+    . bytes_of(2, bytes_of(1, int_of(1, 1)))));
+my $either = file('ranks.onnx', $ranks);
+gives(rly('run', $either, 'x=[1, 2]', 'c=True'), 0, qr/\[\[1\.0, 2\.0\]\]/, '',
+      'branches whose results have different ranks');
+gives(rly('run', $either, 'x=[1, 2]', 'c=False'), 0, qr/ \[-1\.0, -2\.0\]/, '',
+      'the other one');
 
 # A step of a loop makes its value longer, as the types of its body say.
 my $grown = model(tensor('m', 7, [], bytes_of(9, pack 'q<', 3)),
@@ -283,7 +297,6 @@ my @lstm = (floats_of('w', [1, 8, 3], [@weights[0 .. 23]]),
             floats_of('r', [1, 8, 2], [@weights[24 .. 39]]),
             floats_of('w2', [1, 8, 2], [@weights[40 .. 55]]),
             floats_of('r2', [1, 8, 2], [@weights[56 .. 71]]));
-my @states = map { (tensor("at$_", 7, [1], bytes_of(9, pack 'q<', $_))) } 0 .. 2;
 my $layers = model(@lstm, @states,
   node('Slice', ['h0', 'at0', 'at1', 'at0'], ['ha']),
   node('Slice', ['h0', 'at1', 'at2', 'at0'], ['hb']),

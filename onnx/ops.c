@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define TRAINING "ai.onnx.preview.training"
+#define AT_RANDOM "it draws at random, by a generator that ONNX does not name"
+#define NO_STRINGS "there are no strings"
 #define ML "ai.onnx.ml"
 #define MICROSOFT "com.microsoft"
 

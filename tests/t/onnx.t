@@ -414,6 +414,8 @@ refused(model(tensor('w', 99, [2], bytes_of(9, 'abcd')),
         'an unknown dtype');
 refused(model(node('Adam', [('x') x 7], ['y'], ()), @io), qr/E080/,
         'groups that do not come out even');
+refused(model(node('RandomNormal', [], ['y'], ints_attr('shape', [2])), @io),
+        qr/E0805.*it draws at random/, 'numbers at random');
 refused(model(node('SequenceAt', ['x', 'x'], ['y']), @io), qr/error\[E/,
         'an element of a tensor');
 

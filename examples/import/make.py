@@ -115,6 +115,47 @@ class Block(nn.Module):
         return torch.relu(self.way(x) + self.short(x))
 
 
+class Causal(nn.Module):
+    """A layer of a decoder, which looks back by keys and values it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(8, 24), nn.Linear(8, 8)
+        self.before, self.between = nn.LayerNorm(8), nn.LayerNorm(8)
+        self.wide = nn.Sequential(nn.Linear(8, 16), nn.GELU(),
+                                  nn.Linear(16, 8))
+
+    def forward(self, x, keys, values):
+        batch, steps, _ = x.shape
+        q, k, v = [t.view(batch, steps, 2, 4).transpose(1, 2)
+                   for t in self.qkv(self.before(x)).chunk(3, -1)]
+        keys, values = torch.cat((keys, k), 2), torch.cat((values, v), 2)
+        length = keys.shape[2]
+        seen = torch.ones(length, length).tril()[length - steps:] > 0
+        score = (q @ keys.transpose(2, 3) / 2).masked_fill(~seen, -torch.inf)
+        mixed = (score.softmax(-1) @ values).transpose(1, 2)
+        x = x + self.out(mixed.reshape(batch, steps, 8))
+        return x + self.wide(self.between(x)), keys, values
+
+
+class Decoder(nn.Module):
+    """A small GPT with a cache: what it saw is `past`, then `present`."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(11, 8), nn.Embedding(32, 8)
+        self.first, self.second = Causal(), Causal()
+        self.head = nn.Linear(8, 11)
+
+    def forward(self, ids, k0, v0, k1, v1):
+        past = k0.shape[2]
+        x = self.words(ids)
+        x = x + self.places(torch.arange(past, past + ids.shape[1]))
+        x, k0, v0 = self.first(x, k0, v0)
+        x, k1, v1 = self.second(x, k1, v1)
+        return self.head(x), k0, v0, k1, v1
+
+
 export("tagger", Tagger(), (torch.randn(5, 2, 3),),
        {"x": {0: "time", 1: "batch"}, "tags": {0: "time", 1: "batch"}},
        ["tags"], (torch.randn(7, 3, 3),))
@@ -137,3 +178,13 @@ net(torch.randn(8, 3, 12, 12))  # gives the norms statistics of their own
 export("resnet", net, (torch.randn(2, 3, 12, 12),),
        {"image": {0: "batch"}, "classes": {0: "batch"}}, ["classes"],
        (torch.randn(3, 3, 12, 12),))
+caches = ["0.key", "0.value", "1.key", "1.value"]
+axes = {"ids": {0: "batch", 1: "steps"}}
+axes.update({"past." + n: {0: "batch", 2: "past"} for n in caches})
+axes["logits"] = {0: "batch", 1: "steps"}
+axes.update({"present." + n: {0: "batch", 2: "present"} for n in caches})
+some, none = torch.randn(2, 2, 3, 4), torch.zeros(3, 2, 0, 4)
+export("decoder", Decoder(),
+       (torch.randint(0, 11, (2, 4)), some, some, some, some), axes,
+       ["logits"] + ["present." + n for n in caches],
+       (torch.randint(0, 11, (3, 7)), none, none, none, none))

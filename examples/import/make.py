@@ -13,6 +13,7 @@ import warnings
 
 import torch
 from torch import nn
+from torch.ao import quantization
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -188,3 +189,29 @@ export("decoder", Decoder(),
        (torch.randint(0, 11, (2, 4)), some, some, some, some), axes,
        ["logits"] + ["present." + n for n in caches],
        (torch.randint(0, 11, (3, 7)), none, none, none, none))
+
+
+class Quantized(nn.Module):
+    """A net whose numbers are integers of 8 bits within."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter, self.leave = quantization.QuantStub(), \
+            quantization.DeQuantStub()
+        self.conv, self.relu = nn.Conv2d(3, 4, 3, 2, 1), nn.ReLU()
+        self.line = nn.Linear(64, 5)
+
+    def forward(self, x):
+        y = self.relu(self.conv(self.enter(x)))
+        return self.leave(self.line(y.flatten(1)))
+
+
+torch.backends.quantized.engine = "qnnpack"
+net = Quantized().eval()
+net.qconfig = quantization.get_default_qconfig("qnnpack")
+net = quantization.fuse_modules(net, [["conv", "relu"]])
+net = quantization.prepare(net)
+net(torch.randn(32, 3, 8, 8))  # shows the ranges
+image = torch.randn(4, 3, 8, 8)
+export("quantized", quantization.convert(net), (image,),
+       {"image": {}, "classes": {}}, ["classes"], (image,))

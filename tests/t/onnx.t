@@ -528,6 +528,9 @@ means('@onnx_reduce_log_sum_exp([[0f, 0f], [2000f, -inff], [-inff, -inff]],
       axes=[1], keepdims=False)', qr/\[0\.693147\d*, 2000\.0, -inf\]/,
       'ReduceLogSumExp, of rows that are far apart');
 
+means('@onnx_dequantize_linear([16777217], 1f, x_zero_point=1)',
+      qr/\[16777216\.0\]/, 'DequantizeLinear subtracts integers');
+
 # From the examples of ONNX's specification.
 my $square = 'reshape(cast(arange(16), dtype="float32") + 1f,
                       newshape=[1, 1, 4, 4])';

@@ -188,14 +188,14 @@ DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right);
 /* --- Items -------------------------------------------------------------- */
 
 Item *build_def(Builder *b, Token keyword, Token name, Expr *fn);
-/* A rule of differentiation is a function of the operands and, behind them, of
- * the value and its adjoint. */
 /* The two sides of a rule, and its condition (NULL: none), as one expression. */
 Expr *build_sides(Builder *b, Expr *left, Expr *right, Expr *when);
 /* `bits`, `real`, or `ulp(N)`; `number` NULL: there are no parentheses. */
 RuleGrade build_grade(Builder *b, Token word, const Token *number);
 Item *build_rule(Builder *b, Token keyword, Token name, RuleGrade grade,
                  Expr *fn);
+/* A rule of differentiation is a function of the operands and, behind them, of
+ * the value and its adjoint. */
 Item *build_gradient(Builder *b, Token keyword, Token op, Args params,
                      Var *value, Var *adjoint, Expr *body, Token close);
 Item *build_adt(Builder *b, Token keyword, Token name, List params,

@@ -220,7 +220,7 @@ $(oom): $(oom).o $(B)/tests/oom/main.o \
 $(B)/tests/late/late: LINK += -no-pie
 
 # Checks programs by what is below the kernels alone.
-check_obj := $(filter $(foreach room,base tensor ir ops io parser types,\
+check_obj := $(filter $(foreach room,base tensor ir ops rules io parser types,\
                $(B)/$(room)/% $(GEN)/$(room)/%),$(lib_obj))
 $(B)/tests/unit/types_test: %: %.o $(check_obj)
 	$(Q)$(LINK) $^ $(LDLIBS) $(UNIT_LIBS) -o $@

@@ -378,6 +378,7 @@ static int opt_main(Host *h) {
   arena_init(&o.arena, h->program->mem);
   strbuf_init(&o.out, h->program->mem);
   if (!read_flags(&o)) {
+    if (mem_exhausted(h->program->mem)) status = host_out_of_memory(h);
     host_report(h);
   } else if (h->cli->dump_pipeline) {
     for (int i = 0; i < o.count; i++) {

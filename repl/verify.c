@@ -83,6 +83,7 @@ static void try_rule(Verify *v, Subject *s, RuleGrade grade, bool all,
     Origin origin = {
         {rng_next(&r)}, n % 4 == 0 ? DRAW_SMALL : DRAW_ALL, wide};
     f->late = (n & 15) == 15 && now() - start > v->budget;
+    if (mem_exhausted(v->h->program->mem)) return;
     if (!instance_make(s, origin, i)) continue;
     f->instances++;
     note_shapes(f, i);
@@ -94,7 +95,7 @@ static void try_rule(Verify *v, Subject *s, RuleGrade grade, bool all,
       f->trials++;
       if (!i->right) d = (Distance){.apart = true};
       else if (!instance_run(s, i, &d)) {
-        v->stopped = f->late = true;
+        v->stopped = true;
         return;
       }
       if (d.ulps > f->ulps) f->ulps = d.ulps;
@@ -252,6 +253,7 @@ static bool verify_rule(Verify *v, const Item *item) {
   Finding f;
   bool ok = subject_start(&s, v->h, item);
   if (ok) try_rule(v, &s, item->grade, false, &i, &f);
+  ok = ok && !mem_exhausted(v->h->program->mem);
   if (ok && f.instances == 0) ok = report_unsatisfied(v, item);
   else if (ok) {
     v->rules++;
@@ -298,7 +300,8 @@ static bool verify_file(Verify *v, const char *path) {
                path);
     ok = false;
   }
-  host_report(h);
+  v->stopped |= mem_exhausted(h->program->mem);
+  if (!v->stopped) host_report(h);
   return ok && all;
 }
 

@@ -49,7 +49,7 @@ void subject_end(Subject *s);
 bool instance_make(Subject *s, Origin origin, Instance *out);
 /* Fills the elements of all variables. */
 void instance_fill(const Instance *i, Rng *r, int trial);
-/* Evaluates both sides; false where the run was stopped. */
+/* Evaluates both sides; false when memory runs out. */
 bool instance_run(Subject *s, const Instance *i, Distance *out);
 /* Does the distance keep the grade? */
 bool distance_keeps(const Distance *d, RuleGrade grade);

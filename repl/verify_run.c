@@ -10,6 +10,7 @@ bool subject_start(Subject *s, Host *h, const Item *item) {
   arena_init(&s->arena, h->program->mem);
   s->program = rly_program_new(h->cx);
   s->session = s->program ? rly_session_new(s->program, NULL) : NULL;
+  if (!s->session) mem_raise_exhausted(h->program->mem);
   return s->session != NULL;
 }
 
@@ -38,6 +39,7 @@ static const rly_function *add_side(Subject *s, const Expr *fn,
                                            strbuf_text(&text), text.len, 0);
   strbuf_done(&text);
   diags_return(p->diags, mark);
+  if (status == RLY_LIMIT) mem_raise_exhausted(p->mem);
   return status == RLY_OK ? rly_program_function(s->program, name) : NULL;
 }
 
@@ -201,6 +203,8 @@ static void take_error(rly_session *s, char code[8]) {
   rly_session_diagnostics_clear(s);
 }
 
+static bool is_memory(const char *code) { return !strcmp(code, "E0701"); }
+
 bool instance_run(Subject *s, const Instance *in, Distance *out) {
   int n = s->rule.fn->param_count;
   rly_value *args[RULE_PARAMS_MAX] = {0}, *a = NULL, *b = NULL;
@@ -219,8 +223,8 @@ bool instance_run(Subject *s, const Instance *in, Distance *out) {
   if (ok && in->right)
     right = rly_session_call_function(s->session, in->right, n, args, &b);
   if (right != RLY_OK) take_error(s->session, right_error);
-  ok = ok && left != RLY_LIMIT && left != RLY_INTERRUPTED &&
-       right != RLY_LIMIT && right != RLY_INTERRUPTED;
+  ok = ok && !is_memory(left_error) && !is_memory(right_error);
+  if (!ok) mem_raise_exhausted(s->h->program->mem);
   if (left == RLY_OK && right == RLY_OK) compare(out, a, b);
   else out->apart = left != right || strcmp(left_error, right_error) != 0;
   out->undefined |= left != RLY_OK;

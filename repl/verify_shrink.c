@@ -65,6 +65,7 @@ static void simplify(Subject *s, Instance *i, RuleGrade grade) {
         found = memcmp(was, at, size) == 0 || refutes(s, i, grade);
       }
       if (!found) memcpy(at, was, size);
+      if (mem_exhausted(s->h->program->mem)) return;
     }
   }
 }

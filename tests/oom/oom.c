@@ -295,6 +295,8 @@ static const char *const commands[][WORDS] = {
      "ToBasicBlockNormalForm,DeadStore,ToGraphNormalForm,LambdaLift,"
      "LambdaUnlift,EliminateCommonSubexpr,DeadCodeElimination,"
      "RemoveUnusedFunctions"},
+    {"opt", "--rules", "tests/rules/page.rly"},
+    {"verify", "--trials", "8"},
     {"dump", "--format", "json"},
     {"dump", "--format", "html"},
     {"dump", "--ir"},

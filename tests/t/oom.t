@@ -44,6 +44,12 @@ my $model = spew(scratch('reader.onnx'), slurp('examples/import/reader.onnx'));
 holds('import: allocations fail', -s => 97, -c => 'import', file => $model)
     if rly('import', $model)->{err} !~ /E0806/;
 
+# Rules: as a program, applied to one, and refuted.
+holds('rules: allocations of a check fail', -s => 29, -c => 'check',
+      file => 'tests/rules/page.rly');
+holds('verify: allocations fail', -s => 211, -c => 'verify',
+      file => 'tests/rules/page.rly');
+
 # Derivatives: the rules are checked while the program runs.
 holds('a gradient: allocations of a run fail', -s => 23, -c => 'run',
       file => 'tests/gradient/memory.rly');

@@ -52,8 +52,7 @@ rly_status rly_program_bind_file(rly_program *p, const char *path) {
 }
 
 /* A header of the context's heap over the host's buffer. */
-static rly_status bind_tensor(rly_program *p, const char *name,
-                              const Tensor *t) {
+rly_status bind_tensor(rly_program *p, const char *name, const Tensor *t) {
   Tensor *view = tensor_view(&p->cx->heap, t, t->rank, t->shape, t->strides, 0);
   if (!view) {
     mem_raise_exhausted(p->mem);
@@ -63,9 +62,8 @@ static rly_status bind_tensor(rly_program *p, const char *name,
   return RLY_OK;
 }
 
-/* Is it a name and a tensor of the program's context? */
-static bool bindable(const char *function, const rly_program *p,
-                     const char *name, const rly_tensor *t) {
+bool bindable_for(const char *function, const rly_program *p, const char *name,
+                  const rly_tensor *t) {
   if (!name || !t || (p && t->cx != p->cx)) {
     misuse(function, !name ? "the name is NULL"
                      : !t  ? "the tensor is NULL"
@@ -77,19 +75,8 @@ static bool bindable(const char *function, const rly_program *p,
 
 rly_status rly_program_bind_tensor(rly_program *p, const char *name,
                                    const rly_tensor *t) {
-  if (!bindable(__func__, p, name, t) || !program_enter(p)) return RLY_MISUSE;
+  if (!bindable(p, name, t) || !program_enter(p)) return RLY_MISUSE;
   rly_status status = bind_tensor(p, name, &t->tensor);
-  program_leave(p);
-  return status;
-}
-
-rly_status rly_program_bind_param(rly_program *p, const char *name,
-                                  const rly_tensor *t) {
-  if (!bindable(__func__, p, name, t) || !program_enter(p)) return RLY_MISUSE;
-  size_t from = p->bound.len;
-  rly_status status = bind_tensor(p, name, &t->tensor);
-  if (status == RLY_OK && !bindings_fit(p, from))
-    status = program_failed(p, RLY_REFUSED);
   program_leave(p);
   return status;
 }

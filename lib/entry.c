@@ -135,6 +135,17 @@ bool bindings_fit(rly_program *p, size_t from) {
   return ok;
 }
 
+rly_status rly_program_bind_param(rly_program *p, const char *name,
+                                  const rly_tensor *t) {
+  if (!bindable(p, name, t) || !program_enter(p)) return RLY_MISUSE;
+  size_t from = p->bound.len;
+  rly_status status = bind_tensor(p, name, &t->tensor);
+  if (status == RLY_OK && !bindings_fit(p, from))
+    status = program_failed(p, RLY_REFUSED);
+  program_leave(p);
+  return status;
+}
+
 /* Has every tensor of a file a param, or a parameter of the entry, of its name?
  * One message lists those without. */
 static bool all_used(rly_program *p, const rly_function *entry) {

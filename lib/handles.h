@@ -287,6 +287,12 @@ Tensor *literal_read(rly_program *p, const char *label, const char *text,
 
 /* --- bind.c ------------------------------------------------------------- */
 
+/* Is it a name, and a tensor of the program's context? */
+bool bindable_for(const char *function, const rly_program *p, const char *name,
+                  const rly_tensor *t);
+#define bindable(...) bindable_for(__func__, __VA_ARGS__)
+/* Binds a tensor, whose elements are shared. */
+rly_status bind_tensor(rly_program *p, const char *name, const Tensor *t);
 /* The newest binding of a name, or NULL. */
 Bound *find_bound(rly_program *p, const char *name);
 /* The tensor bound to `name`, converted to the declared type.  NULL after

@@ -110,8 +110,12 @@ void rly_context_free(rly_context *cx);
 
 /* --- Diagnostics -------------------------------------------------------- */
 
-/* How many the calls since the last rly_diagnostics_clear have left. */
+/* How many the calls since the last rly_diagnostics_clear have left: at most 20
+ * errors and 20 warnings, the first ones.  So clear them when they have been
+ * read; until then further ones are only counted. */
 size_t rly_diagnostic_count(const rly_context *cx);
+/* The number of all, with those that were only counted. */
+size_t rly_diagnostic_total(const rly_context *cx);
 /* All of them as rly prints them: text with source lines and carets, or a
  * line of JSON each.  To be released with rly_text_free. */
 char *rly_diagnostics_text(rly_context *cx, bool colour);
@@ -153,6 +157,7 @@ void rly_text_free(rly_context *cx, char *text);
 
 /* The same of a session. */
 size_t rly_session_diagnostic_count(rly_session *s);
+size_t rly_session_diagnostic_total(rly_session *s);
 char *rly_session_diagnostics_text(rly_session *s, bool colour);
 char *rly_session_diagnostics_json(rly_session *s);
 void rly_session_diagnostics_clear(rly_session *s);

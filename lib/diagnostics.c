@@ -117,6 +117,15 @@ size_t rly_diagnostic_count(const rly_context *cx) {
   return count;
 }
 
+size_t rly_diagnostic_total(const rly_context *cx) {
+  if (!cx) return 0;
+  rly_context *locked = (rly_context *)cx;
+  context_lock(locked);
+  size_t total = cx->diags.errors + cx->diags.warnings;
+  context_unlock(locked);
+  return total;
+}
+
 void rly_diagnostics_width(rly_context *cx, int columns) {
   if (!cx) return;
   context_lock(cx);
@@ -173,6 +182,13 @@ size_t rly_session_diagnostic_count(rly_session *s) {
   size_t count = s->diags.list.len;
   session_release(s);
   return count;
+}
+
+size_t rly_session_diagnostic_total(rly_session *s) {
+  if (!session_hold(s)) return 0;
+  size_t total = s->diags.errors + s->diags.warnings;
+  session_release(s);
+  return total;
 }
 
 /* The session is held, so no run adds to them meanwhile. */

@@ -262,12 +262,40 @@ static void test_misuse(void **state) {
   close_host(&other);
 }
 
+/* --- Many diagnostics --------------------------------------------------------
+ */
+
+static void test_many_diagnostics(void **state) {
+  (void)state;
+  Host h = open_host();
+  rly_value *v = NULL;
+  for (int i = 0; i < 25; i++) {
+    assert_int_equal(rly_session_call(h.s, "none", 0, NULL, &v), RLY_REFUSED);
+    assert_int_equal(rly_program_bind_file(h.p, "/none.npy"), RLY_REFUSED);
+  }
+  assert_int_equal(rly_session_diagnostic_count(h.s), 20);
+  assert_int_equal(rly_session_diagnostic_total(h.s), 25);
+  assert_int_equal(rly_diagnostic_count(h.cx), 20);
+  assert_int_equal(rly_diagnostic_total(h.cx), 25);
+  rly_session_diagnostics_clear(h.s);
+  rly_diagnostics_clear(h.cx);
+  assert_int_equal(rly_session_diagnostic_total(h.s), 0);
+  assert_int_equal(rly_diagnostic_total(h.cx), 0);
+  assert_int_equal(rly_session_call(h.s, "none", 0, NULL, &v), RLY_REFUSED);
+  assert_said(&h, "no such function: `@none`");
+  close_host(&h);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tuple),       cmocka_unit_test(test_list),
-      cmocka_unit_test(test_constructor), cmocka_unit_test(test_types),
-      cmocka_unit_test(test_params),      cmocka_unit_test(test_bind_param),
+      cmocka_unit_test(test_tuple),
+      cmocka_unit_test(test_list),
+      cmocka_unit_test(test_constructor),
+      cmocka_unit_test(test_types),
+      cmocka_unit_test(test_params),
+      cmocka_unit_test(test_bind_param),
       cmocka_unit_test(test_misuse),
+      cmocka_unit_test(test_many_diagnostics),
   };
   return RUN_TESTS(tests);
 }

@@ -452,9 +452,9 @@ int64_t rly_value_dim(const rly_value *v, int axis); /* or -1 */
 int64_t rly_value_count(const rly_value *v);         /* of elements */
 const void *rly_value_elements(rly_value *v);        /* or NULL */
 /* A tuple, and a value of the data type `t`, from fields, which are borrowed
- * and shared.  NULL after reporting a field that does not fit to the session,
- * and for misuse: a constructor that the type does not have, another number of
- * fields, more than 1000 of a tuple. */
+ * and shared.  NULL after reporting to the session a field that does not fit,
+ * or that memory is out, and for misuse: a constructor that the type does not
+ * have, another number of fields, more than 1000 of a tuple. */
 rly_value *rly_value_tuple(rly_session *s, int count, rly_value *const *fields);
 rly_value *rly_value_construct(rly_session *s, const rly_type *t,
                                const char *constructor, int count,

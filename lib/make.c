@@ -18,6 +18,17 @@ static void take_fields(int count, rly_value *const *fields, Value *values) {
   }
 }
 
+/* A handle on the value, which is owned, if it could be made; NULL after
+ * reporting that memory is out. */
+static rly_value *handle_of(rly_session *s, const Type *type, bool made,
+                            Value v) {
+  rly_value *handle = made ? value_handle_take(s, type, v) : NULL;
+  if (handle) return handle;
+  mem_raise_exhausted(s->mem);
+  session_failed(s, RLY_LIMIT);
+  return NULL;
+}
+
 /* --- Tuples ------------------------------------------------------------- */
 
 /* Tuples of the same fields have one type, which is looked up under the lock of
@@ -34,11 +45,11 @@ static const Type *tuple_type(rly_session *s, int count,
 }
 
 static rly_value *tuple(rly_session *s, int count, rly_value *const *fields) {
-  Value values[count + 1], made;
+  Value values[count + 1], made = {0};
   const Type *type = tuple_type(s, count, fields);
   take_fields(count, fields, values);
-  if (!value_tuple(store_of(s), type, values, &made)) return NULL;
-  return value_handle_take(s, type, made);
+  bool ok = value_tuple(store_of(s), type, values, &made);
+  return handle_of(s, type, ok, made);
 }
 
 rly_value *rly_value_tuple(rly_session *s, int count,
@@ -82,13 +93,12 @@ static bool fields_fit(rly_session *s, const Type *type, const Ctor *c,
 static rly_value *construct(rly_session *s, const Type *type, const Ctor *c,
                             rly_value *const *fields) {
   int count = c->field_count;
-  Value values[count + 1], made;
+  Value values[count + 1], made = {0};
   const Type *types[count + 1];
   if (!fields_fit(s, type, c, fields, types)) return NULL;
   take_fields(count, fields, values);
-  if (!value_cell(store_of(s), c->tag, count, types, values, &made))
-    return NULL;
-  return value_handle_take(s, type, made);
+  bool ok = value_cell(store_of(s), c->tag, count, types, values, &made);
+  return handle_of(s, type, ok, made);
 }
 
 rly_value *rly_value_construct(rly_session *s, const rly_type *t,

@@ -146,6 +146,32 @@ static void test_constructor(void **state) {
   close_host(&h);
 }
 
+/* A list that grows until there is no memory for it; then all is given back. */
+static void test_without_memory(void **state) {
+  (void)state;
+  rly_context *cx = rly_context_new(&(rly_options){.max_memory = 1200000});
+  Host h = {.cx = cx, .p = host_program(cx, text)};
+  h.s = rly_session_new(h.p, NULL);
+  const rly_type *t = param_of(&h, "length");
+  rly_value *list = rly_value_construct(h.s, t, "Nil", 0, NULL);
+  rly_value *one = scalar(&h, "int32", &(int32_t){1}), *next;
+  long n = 0;
+  while ((next = rly_value_construct(h.s, t, "Cons", 2,
+                                     (rly_value *[]){one, list}))) {
+    rly_value_free(list);
+    list = next;
+    n++;
+  }
+  assert_true(n > 1000);
+  assert_said(&h, "E0701");
+  rly_value_free(list);
+  list = rly_value_tuple(h.s, 2, (rly_value *[]){one, one});
+  assert_shows(&h, list, "(1, 1)");
+  rly_value_free(list);
+  rly_value_free(one);
+  close_host(&h);
+}
+
 /* --- Types and params ------------------------------------------------------
  */
 
@@ -291,6 +317,7 @@ int main(void) {
       cmocka_unit_test(test_tuple),
       cmocka_unit_test(test_list),
       cmocka_unit_test(test_constructor),
+      cmocka_unit_test(test_without_memory),
       cmocka_unit_test(test_types),
       cmocka_unit_test(test_params),
       cmocka_unit_test(test_bind_param),

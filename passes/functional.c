@@ -33,8 +33,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "ir/walk.h"
-#include "passes/pass.h"
+#include "passes/rewrite.h"
 
 void functional_refuse(Functional *f, Span span, const char *remedy,
                        const char *format, ...) {
@@ -49,15 +48,6 @@ void functional_refuse(Functional *f, Span span, const char *remedy,
 }
 
 /* --- Types as written ----------------------------------------------------- */
-
-static const DimExpr *write_dim(Functional *f, Dim dim, Span span) {
-  DimExpr *made = ARENA_NEW(f->arena, DimExpr);
-  *made = (DimExpr){.kind = DX_ANY, .span = span};
-  if (!dim_is_number(dim)) return made;
-  made->kind = DX_NUMBER;
-  made->number = dim_value(dim);
-  return made;
-}
 
 /* Does the type hold one of that kind?  Fields of data types are looked at
  * once; what their parameters stand for is among the type's own parts. */
@@ -118,85 +108,24 @@ static bool makes_cell(const Functional *f, const Expr *e) {
   return found;
 }
 
-static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
-                                  bool *sayable);
-
-/* (2, 3), float32, 4: the argument for parameter `i` of a data type's text,
- * which stands at `*at` among those of the type. */
-static const TypeExpr *write_arg(Functional *f, const Type *t, int i, int *at,
-                                 Span span, bool *sayable) {
-  const KindInfo *kind = &kind_info[adt_of_text(t->adt)->params[i]->kind];
-  if (kind->solve != SOLVE_INSTANCE)
-    return write_type(f, t->args[(*at)++], span, sayable);
-  const KindArg *arg = &t->adt->kind_args[i];
-  TypeExpr *made = ARENA_NEW(f->arena, TypeExpr);
-  *made = (TypeExpr){.kind = TX_TENSOR,
-                     .span = span,
-                     .height = 1,
-                     .scalar = true,
-                     .dtype = arg->dtype};
-  if (kind->member) return made;
-  const TypeExpr **dims =
-      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)arg->rank);
-  for (int k = 0; dims && k < arg->rank; k++)
-    dims[k] = write_type(f, t->args[(*at)++], span, sayable);
-  *made = (TypeExpr){.kind = TX_TUPLE,
-                     .span = span,
-                     .height = 2,
-                     .arg_count = dims ? arg->rank : 0,
-                     .args = dims};
-  return made;
+/* Does a cell stand in it? */
+static bool says_cell(const TypeExpr *t) {
+  bool found = t->kind == TX_REF || (t->result && says_cell(t->result));
+  for (int i = 0; i < t->arg_count && !found; i++)
+    found = says_cell(t->args[i]);
+  return found;
 }
 
-/* A type without parameters, of a size that was looked at.  Anything else is
- * refused, once for each cell, and `_` stands for it. */
+/* A type without parameters, of a size that was looked at, with a number for
+ * each cell where cells are numbers, or else without cells.  Anything else is
+ * refused, once for each cell. */
 static const TypeExpr *write_type(Functional *f, const Type *t, Span span,
                                   bool *sayable) {
-  TypeExpr *made = ARENA_NEW(f->arena, TypeExpr);
-  *made = (TypeExpr){.kind = TX_HOLE, .span = span, .height = 1};
-  const Adt *adt = t->kind == TY_ADT ? adt_of_text(t->adt) : NULL;
-  int count = adt ? adt->param_count : t->count, at = 0;
-  bool parts = t->kind == TY_TUPLE || t->kind == TY_ADT || t->kind == TY_FN;
-  if (t->kind == TY_TENSOR || t->kind == TY_DIM) {
-    made->kind = t->kind == TY_DIM ? TX_DIM : TX_TENSOR;
-    made->dtype = (DType)t->dtype;
-    made->scalar = t->rank == 0;
-    const DimExpr **dims = ARENA_ARRAY(f->arena, const DimExpr *, t->rank);
-    for (int i = 0; dims && i < t->rank; i++)
-      dims[i] = write_dim(f, t->dims[i], span);
-    made->dims = dims;
-    made->dim_count = dims ? t->rank : 0;
-    made->whole = t->any_rank && dims;
-  }
-  if (t->kind == TY_REF && f->numbers) {
-    made->kind = TX_TENSOR;
-    made->dtype = DT_INT32;
-    made->scalar = true;
-  }
-  *sayable &= (parts || made->kind != TX_HOLE) && t->param_count == 0;
-  if (!parts || !*sayable) return made;
-  const TypeExpr **args =
-      ARENA_ARRAY(f->arena, const TypeExpr *, (size_t)count);
-  made->arg_count = args ? count : 0;
-  made->args = args;
-  int within = 0;
-  for (int i = 0; i < made->arg_count; i++) {
-    args[i] = adt ? write_arg(f, t, i, &at, span, sayable)
-                  : write_type(f, t->args[i], span, sayable);
-    if (args[i]->height > within) within = args[i]->height;
-  }
-  made->kind = t->kind == TY_TUPLE ? TX_TUPLE
-               : t->kind == TY_ADT ? TX_NAME
-                                   : TX_FN;
-  if (t->kind == TY_ADT) {
-    made->name = t->adt->name;
-    made->brackets = count > 0;
-  }
-  if (t->kind == TY_FN) {
-    made->result = write_type(f, t->result, span, sayable);
-    if (made->result->height > within) within = made->result->height;
-  }
-  made->height = within + 1;
+  static const TypeExpr number = {
+      .kind = TX_TENSOR, .height = 1, .dtype = DT_INT32, .scalar = true};
+  const TypeExpr *made = type_as_written(f->p, f->arena, t, span,
+                                         f->numbers ? &number : NULL, sayable);
+  *sayable &= !says_cell(made);
   return made;
 }
 

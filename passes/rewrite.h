@@ -93,6 +93,13 @@ Item global_item(const Global *g);
 /* Adds items at the end of the text, below the values that they use. */
 void unit_add_items(Unit *unit, size_t count, const Item *items);
 
+/* The type as a declaration says it.  `*sayable` becomes false, and `_` stands
+ * for the part, where it has parameters of its own or mentions one; a dimension
+ * without a number is `?`.  `cell`, if not NULL, stands for each type of cells.
+ * Recursive: the caller bounds the type's size. */
+const TypeExpr *type_as_written(Program *p, Arena *arena, const Type *t,
+                                Span span, const TypeExpr *cell, bool *sayable);
+
 /* The definitions that can reach themselves: Global -> one of those that it
  * reaches and that reach it, the same for all of these. */
 void find_recursive(Program *p, Unit *unit, PtrMap *out);

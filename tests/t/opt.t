@@ -40,7 +40,8 @@ for my $pass (sort keys %section) {
 # A function's body stays as it is, up to names and types; but for passes that
 # are there to write programs in another form.
 my %writes_anew =
-  map { ($_ => 1) } qw(ToANormalForm ToGraphNormalForm LambdaLift);
+  map { ($_ => 1) } qw(ToANormalForm ToGraphNormalForm LambdaLift
+                       Defunctionalization);
 sub stays {
   my ($body, $name) = @_;
   my $program = "def \@f(%c: Ref[int32], %x: int32, %g: fn () -> int32)" .

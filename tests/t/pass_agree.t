@@ -34,12 +34,14 @@ sub ways {
   return @ways[map { ($number * $most + $_) % @ways } 0 .. $most - 1];
 }
 
-# Places move, so an error is its code and message.
+# Places move, and what a value has to fit may get a name, so an error is its
+# code and message without these.
 sub does {
   my ($file) = @_;
   my $run = rly('--timeout', 20, $file);
   my ($error) = $run->{err} =~ /(error\[E\d+\]: .*)/;
-  return "$run->{status}\n$run->{out}" . ($error // '');
+  return "$run->{status}\n$run->{out}" .
+         ($error // '') =~ s/which does not fit the \w+'s/which does not fit/r;
 }
 
 sub agrees {

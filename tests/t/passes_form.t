@@ -266,6 +266,70 @@ like(same('LambdaUnlift', $ring, 'functions that call each other'),
 same('LambdaUnlift', $ring =~ s/def \@f.*//sr . '1;',
      'a ring that nothing calls');
 
+# --- Defunctionalization ------------------------------------------------------
+
+# No function is a value any more.
+sub first_order {
+  my ($program, $name) = @_;
+  unlike(same('Defunctionalization', $program, $name), qr/\bfn \(/,
+         "Defunctionalization: $name (is of first order)");
+}
+# relay.md 7.5 (5): types of functions that TVM's pass takes for one.
+first_order('def @pick(%c: bool) -> fn (int32) -> int32 {
+  if (%c) { fn (%x) { %x + 1 } } else { negative }
+}
+def @say(%l: List[int32]) -> List[bool] { @map(fn (%x) { %x > 1 }, %l) }
+@pick(True)(5); @pick(False)(5); @say(List[1, 2]);', 'two types of functions');
+first_order('let @r = ref(fn (%n: int32) -> int32 { %n });
+def @fact(%n: int32) -> int32 {
+  if (%n == 0) { 1 } else { %n * ref_read(@r)(%n - 1) }
+}
+ref_write(@r, @fact);
+@fact(5);', 'a knot through a cell');
+first_order('def @say(%n: int32) -> int32 { print(%n); %n }
+def @make(%n: int32) -> fn (int32, int32) -> int32 {
+  print("made"); fn (%a, %b) { print("called"); %a * %n - %b }
+}
+@make(@say(1))(@say(2), @say(3));', 'operands before the callee');
+first_order('def @compose[A, B, C](%f: fn (B) -> C, %g: fn (A) -> B)
+    -> fn (A) -> C { fn (%x) { %f(%g(%x)) } }
+@compose(fn (%b: bool) { if (%b) { 1f } else { 2f } },
+         fn (%n: int32) { %n > 2 })(3);
+@foldl(fn (%a: List[int32], %x: int32) { Cons(%x, %a) }, Nil, List[1, 2]);',
+'definitions with type parameters');
+first_order('def @three(%f: fn (int32) -> int32) -> fn (int32) -> int32 {
+  fn (%x) { %f(%f(%f(%x))) }
+}
+def @twice(%n: fn (fn (int32) -> int32) -> fn (int32) -> int32)
+    -> fn (fn (int32) -> int32) -> fn (int32) -> int32 {
+  fn (%f) { %n(%n(%f)) }
+}
+@twice(@three)(fn (%k) { %k + 1 })(0);', 'functions of functions');
+first_order('def @go(%n: int32) -> int32 {
+  let %f = fn (%i: int32) -> int32 {
+    if (%i > %n) { @sum(@map(%f, List[%i / 2])) } else { %i }
+  };
+  %f(100)
+}
+@go(3); @foldl(add, 0, @map(Some, List[1, 2]) |> @length |> @one);
+def @one(%n: int32) -> List[int32] { List[%n, %n] }',
+'a recursive function, an operator, a constructor');
+
+# These cannot be data.
+for (['fn (%x: int32) { %x + 1 };', 'what a host sees'],
+     ['type Act { Act(fn (int32) -> int32) }
+match (Act(negative)) { Act(%f) => { %f(3) } };', 'a field of a type'],
+     ['def @f[A](%x: A) -> A { (fn (%g: fn () -> A) { %g() })(fn () { %x }) }
+@f(3);', 'a type parameter'],
+     ['let %k = 3; let @g = @map(fn (%x: int32) { %x * %k }, List[1, 2]); @g;',
+      'a variable of the top level']) {
+  like(same('Defunctionalization', $_->[0], $_->[1]), qr/fn \(|negative/,
+       "Defunctionalization: stays: $_->[1]");
+}
+is(opt('Defunctionalization', 'def @f(%g: fn (int32) -> int32) { %g(1) }')
+   ->{out}, opt('EtaExpand', 'def @f(%g: fn (int32) -> int32) { %g(1) }')
+   ->{out}, 'Defunctionalization: what a host may call');
+
 # --- EtaExpand ----------------------------------------------------------------
 
 same('EtaExpand', 'def @make() -> fn (int32) -> int32 { print("made"); @twice }
@@ -310,8 +374,8 @@ becomes('ToGraphNormalForm',
 # --- What TVM's passes got wrong ----------------------------------------------
 
 my @passes = qw(Inline PartialEval Unroll EtaExpand LambdaLift LambdaUnlift
-                ToCPS UnCPS FuseOps DefuseOps DeadStore ToGraphNormalForm
-                ToBasicBlockNormalForm);
+                Defunctionalization ToCPS UnCPS FuseOps DefuseOps DeadStore
+                ToGraphNormalForm ToBasicBlockNormalForm);
 my @wrong = (
   ['tvm#4997: two ifs', 'def @main(%b: bool) -> ((int32,), (int32,)) {
   let %v0 = (0,); let %v1 = (1,);

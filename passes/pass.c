@@ -11,6 +11,7 @@
  * top, finds the order.  NULL from a pass ends the run; what stood in the way
  * has been reported. */
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "ops/known.h"
@@ -98,6 +99,23 @@ void facts_print(StrBuf *out, unsigned facts, const char *quotes) {
   }
 }
 
+void pass_value_print(StrBuf *out, const PassArg *arg, int64_t value) {
+  if (arg->words) strbuf_add(out, arg->words[value]);
+  else strbuf_addf(out, "%" PRId64, value);
+}
+
+void pass_range_print(StrBuf *out, const PassArg *arg) {
+  if (!arg->words)
+    strbuf_addf(out, "a whole number from %" PRId64 " to %" PRId64, arg->least,
+                arg->most);
+  for (int64_t i = 0; arg->words && i <= arg->most; i++)
+    strbuf_addf(out, "%s%s",
+                i == 0           ? ""
+                : i == arg->most ? " or "
+                                 : ", ",
+                arg->words[i]);
+}
+
 /* --- The runner ----------------------------------------------------------- */
 
 PassCall pass_call_of(const PassInfo *pass) {
@@ -107,6 +125,10 @@ PassCall pass_call_of(const PassInfo *pass) {
 }
 
 int64_t pass_arg(const Program *p, int i) { return p->passing->args[i]; }
+
+const char *pass_arg_word(const Program *p, int i) {
+  return p->passing->pass->args[i].words[pass_arg(p, i)];
+}
 
 bool pass_fast_math(const Program *p) { return p->passing->fast_math; }
 

@@ -34,11 +34,13 @@ enum {
 typedef Unit *Pass(Program *p, Unit *unit);
 
 /* An argument of a pass, which a pipeline gives by its name: FoldConstant(
- * elements=4).  All are whole numbers. */
+ * elements=4), ToMixedPrecision(dtype=bfloat16).  A word is kept as its place
+ * among `words`, from `least`, 0, to `most`. */
 typedef struct PassArg {
   const char *name;    /* NULL: the row has no more */
   const char *meaning; /* in a few words */
   int64_t least, most, standard;
+  const char *const *words; /* NULL: it is a whole number */
 } PassArg;
 enum { PASS_ARGS_MAX = 4 };
 
@@ -79,8 +81,9 @@ PassCall pass_call_of(const PassInfo *pass);
 
 /* --- For the function of a pass ------------------------------------------- */
 
-/* Argument `i` of its row. */
+/* Argument `i` of its row; the word that it is. */
 int64_t pass_arg(const Program *p, int i);
+const char *pass_arg_word(const Program *p, int i);
 /* May it rewrite by laws of the real numbers, which floats keep only nearly
  * (--fast-math)? */
 bool pass_fast_math(const Program *p);
@@ -91,6 +94,11 @@ bool pass_fast_math(const Program *p);
 bool pass_may_rewrite(Program *p, Span at);
 
 /* --- The table and its runner --------------------------------------------- */
+
+/* A value as a pipeline gives it: `4`, `float16`. */
+void pass_value_print(StrBuf *out, const PassArg *arg, int64_t value);
+/* "a whole number from 1 to 16", "float16 or bfloat16". */
+void pass_range_print(StrBuf *out, const PassArg *arg);
 
 /* NULL: there is none of that name. */
 const PassInfo *pass_find(const char *name);

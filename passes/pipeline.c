@@ -2,7 +2,7 @@
  *
  *   pipeline  =  [ pass { "," pass } ]
  *   pass      =  NAME [ "(" [ argument { "," argument } ] ")" ]
- *   argument  =  NAME "=" NUMBER
+ *   argument  =  NAME "=" ( NUMBER | WORD )
  *
  * The rows of passes.def say which names there are and what the numbers may be.
  * The text joins the source map, so a message shows where in it the mistake
@@ -81,18 +81,26 @@ static int find_arg(FlagText *r, const PassInfo *pass, const char *name,
 static bool read_value(FlagText *r, const PassArg *arg, int64_t *value) {
   Span span;
   char *end;
-  const char *text = word(r, "a number", &span);
+  const char *text = word(r, arg->words ? "a word" : "a number", &span);
   if (!text) return false;
+  for (*value = 0; arg->words && *value <= arg->most; ++*value)
+    if (strcmp(text, arg->words[*value]) == 0) return true;
   errno = 0;
-  *value = strtoll(text, &end, 10);
-  if (!errno && !*end && *value >= arg->least && *value <= arg->most)
+  if (!arg->words) *value = strtoll(text, &end, 10);
+  if (!arg->words && !errno && !*end && *value >= arg->least &&
+      *value <= arg->most)
     return true;
-  Diag *d = diag_error(r->p->diags, E0521, span,
-                       "`%s` is a whole number from %" PRId64 " to %" PRId64
-                       ", not `%s`",
-                       arg->name, arg->least, arg->most, text);
-  diag_hint(d, "%s: %s; without it, %" PRId64, arg->name, arg->meaning,
-            arg->standard);
+  StrBuf range, standard;
+  strbuf_init(&range, r->p->mem);
+  strbuf_init(&standard, r->p->mem);
+  pass_range_print(&range, arg);
+  pass_value_print(&standard, arg, arg->standard);
+  Diag *d = diag_error(r->p->diags, E0521, span, "`%s` is %s, not `%s`",
+                       arg->name, strbuf_text(&range), text);
+  diag_hint(d, "%s: %s; without it, %s", arg->name, arg->meaning,
+            strbuf_text(&standard));
+  strbuf_done(&range);
+  strbuf_done(&standard);
   return false;
 }
 
@@ -110,7 +118,7 @@ static bool read_args(FlagText *r, PassCall *call) {
       return false;
     }
     given |= 1u << i;
-    if (!flag_accept(r, '=')) return flag_expected(r, "`=` and a number");
+    if (!flag_accept(r, '=')) return flag_expected(r, "`=` and a value");
     if (!read_value(r, &pass->args[i], &call->args[i])) return false;
   } while (flag_accept(r, ','));
   return flag_accept(r, ')') || flag_expected(r, "`,` or `)`");
@@ -151,7 +159,8 @@ void pass_call_print(const PassCall *call, StrBuf *out) {
   for (int i = 0; i < PASS_ARGS_MAX && call->pass->args[i].name; i++) {
     const PassArg *arg = &call->pass->args[i];
     if (call->args[i] == arg->standard) continue;
-    strbuf_addf(out, "%s%s=%" PRId64, before, arg->name, call->args[i]);
+    strbuf_addf(out, "%s%s=", before, arg->name);
+    pass_value_print(out, arg, call->args[i]);
     before = ",";
   }
   if (*before == ',') strbuf_add(out, ")");

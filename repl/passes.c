@@ -16,10 +16,13 @@ static void put_facts(StrBuf *out, const char *word, unsigned facts) {
   strbuf_add(out, "\n");
 }
 
-/* An argument, with the range of its values and the default. */
+/* An argument, with its default and the values that it may have. */
 static void put_arg(StrBuf *out, const PassArg *arg) {
-  strbuf_addf(out, "  %s=%" PRId64 "  %s (%" PRId64 " to %" PRId64 ")\n",
-              arg->name, arg->standard, arg->meaning, arg->least, arg->most);
+  strbuf_addf(out, "  %s=", arg->name);
+  pass_value_print(out, arg, arg->standard);
+  strbuf_addf(out, "  %s (", arg->meaning);
+  pass_range_print(out, arg);
+  strbuf_add(out, ")\n");
 }
 
 static void put_pass(StrBuf *out, const PassInfo *pass) {
@@ -29,6 +32,13 @@ static void put_pass(StrBuf *out, const PassInfo *pass) {
   put_facts(out, "breaks", pass->breaks);
   for (int i = 0; i < PASS_ARGS_MAX && pass->args[i].name; i++)
     put_arg(out, &pass->args[i]);
+}
+
+static void put_words(StrBuf *out, const PassArg *arg) {
+  strbuf_add(out, "\"words\": [");
+  for (int64_t i = 0; i <= arg->most; i++)
+    strbuf_addf(out, "%s\"%s\"", i ? ", " : "", arg->words[i]);
+  strbuf_addf(out, "], \"default\": \"%s\"}", arg->words[arg->standard]);
 }
 
 static void put_json(StrBuf *out, const PassInfo *pass) {
@@ -43,11 +53,14 @@ static void put_json(StrBuf *out, const PassInfo *pass) {
   strbuf_add(out, "], \"arguments\": [");
   for (int i = 0; i < PASS_ARGS_MAX && pass->args[i].name; i++) {
     const PassArg *arg = &pass->args[i];
-    strbuf_addf(out,
-                "%s{\"name\": \"%s\", \"meaning\": \"%s\", \"least\": %" PRId64
-                ", \"most\": %" PRId64 ", \"default\": %" PRId64 "}",
-                i ? ", " : "", arg->name, arg->meaning, arg->least, arg->most,
-                arg->standard);
+    strbuf_addf(out, "%s{\"name\": \"%s\", \"meaning\": \"%s\", ",
+                i ? ", " : "", arg->name, arg->meaning);
+    if (arg->words) put_words(out, arg);
+    else
+      strbuf_addf(out,
+                  "\"least\": %" PRId64 ", \"most\": %" PRId64
+                  ", \"default\": %" PRId64 "}",
+                  arg->least, arg->most, arg->standard);
   }
   strbuf_add(out, "]}");
 }

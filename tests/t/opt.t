@@ -25,7 +25,8 @@ cmp_ok(scalar @passes, '>=', 5, 'there are passes');
 my $page = slurp('docs/PASSES.md');
 my %section = $page =~ /^## (\w+)\n(.*?)(?=^## |\z)/gms;
 is_deeply([sort keys %section], [sort @passes], 'each pass has its section');
-my %needs = map { ($_ => ['--fast-math']) } qw(FoldScaleAxis FoldBatchNorm);
+my %needs = map { ($_ => ['--fast-math']) }
+            qw(FoldScaleAxis FoldBatchNorm ToMixedPrecision);
 $needs{ApplyRules} = ['--rules', 'tests/rules/page.rly'];
 for my $pass (sort keys %section) {
   my ($before, $after) = $section{$pass} =~ /^```relay\n(.*?)^```$/gms;
@@ -256,7 +257,8 @@ gives(rly('opt', '--dump-pipeline', '--passes',
           'FoldConstant(elements=1),ToANormalForm(),FoldConstant(elements=64)'),
       0, "FoldConstant(elements=1)\nToANormalForm\nFoldConstant\n", '',
       'the pipeline with its arguments');
-like(rly('passes', 'FoldConstant')->{out}, qr/^  elements=64 .* \(1 to 64\)$/m,
+like(rly('passes', 'FoldConstant')->{out},
+     qr/^  elements=64 .* \(a whole number from 1 to 64\)$/m,
      'rly passes says what there is');
 like(rly('passes', 'FoldConstant', '--json')->{out},
      qr/"arguments": \[\{"name": "elements", .*"default": 64\}\]/, 'as JSON');
@@ -292,6 +294,13 @@ for my $bad (qw(0 65 -1 4x 99999999999999999999)) {
 }
 gives(opt($small, '--passes', 'FoldConstant(elements=1,elements=1)'), 1, '',
       qr/^--passes:1:25: error\[E0521\]: `elements` is given twice/, 'twice');
+gives(rly('opt', '--passes', 'ToMixedPrecision(dtype=float32)', '-'), 1, '',
+      qr/^--passes:1:24: .*E0521.*`dtype` is float16 or bfloat16, not `float32`/,
+      'a word');
+gives(rly('opt', '--dump-pipeline', '--passes',
+          'ToMixedPrecision(dtype=bfloat16),ToMixedPrecision(dtype=float16)'),
+      0, "ToMixedPrecision(dtype=bfloat16)\nToMixedPrecision\n", '',
+      'a word is printed, and the default is not');
 for my $bad ('(', 'FoldConstant(', 'FoldConstant(elements', 'FoldConstant)',
              'FoldConstant(elements=', 'FoldConstant(elements=1', ',', 'A B',
              'FoldConstant(elements=1,)', 'FoldConstant FoldConstant') {

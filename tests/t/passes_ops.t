@@ -518,6 +518,41 @@ folds('FoldBatchNorm', "nn.batch_norm($conv, %g, %g, %g, %g).1", undef,
 folds('FoldBatchNorm', "nn.batch_norm(nn.dense(%a, %d), %b, %b, %b, abs(%b),
       axis=-1)", undef, 'as a tuple');
 
+# --- ToMixedPrecision ---------------------------------------------------------
+
+sub mixes {
+  my ($body, $to, $name, $dtype) = @_;
+  my $pass = 'ToMixedPrecision' . ($dtype ? "(dtype=$dtype)" : '');
+  my $out = opt("def \@f(%x: Tensor[(2, 2), float32], %w: Tensor[(2, 2), " .
+                "float32]) { $body }\n", '--passes', $pass, '--fast-math');
+  is($out->{status}, 0, "$pass: $name (is made)") or diag $out->{err};
+  is(body($out->{out}) =~ s/: Tensor\[\(2, 2\), (\w+)\]/: $1/gr =~
+     s/(?<=\() | (?=\))//gr, $to, "$pass: $name");
+}
+my $half = 'nn.dense(cast(%x, dtype="float16"), cast(%w, dtype="float16"))';
+sub single { return qq{cast($_[0], dtype="float32")} }
+mixes('nn.dense(%x, %w)', single($half), 'a product');
+mixes('nn.dense(%x, %w)', single($half =~ s/float16/bfloat16/gr), 'a product',
+      'bfloat16');
+mixes('let %y = nn.dense(%x, %w); (nn.relu(%y), exp(%y))',
+      "let %y: float16 = $half; (cast(nn.relu(%y), dtype=\"float32\"), " .
+      'exp(cast(%y, dtype="float32")))', 'what follows, and what loses');
+mixes('nn.relu(%x) * 2f', 'nn.relu(%x) * 2f', 'nothing without a product');
+mixes('let %y = nn.dense(%x, %w); %y + %x',
+      "let %y: float16 = $half; cast(%y, dtype=\"float32\") + %x",
+      'an operand that is not there in 16 bits');
+my $product = 'def @f(%x: Tensor[(1, 2), float32], %w: Tensor[(1, 2), float32])
+    { exp(nn.dense(%x, %w) * 0.5f - 1024f) }
+';
+is(opt($product, '--passes', 'ToMixedPrecision')->{out},
+   opt($product, '-O0')->{out}, 'ToMixedPrecision: nothing by itself');
+# 2049 is halfway between two of float16, and rounds to the even one.
+my $mixed = opt($product . '@f([[2048f, 1f]], [[1f, 1f]]);', '--fast-math',
+                '--passes', 'ToMixedPrecision');
+gives(rly(spew($made, $mixed->{out})), 0,
+      "Tensor[(1, 1), float32] [[1.0]]\n", '',
+      'ToMixedPrecision: a product rounds to 16 bits');
+
 # --- Groups of operators ------------------------------------------------------
 
 sub fuses {

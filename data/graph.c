@@ -8,10 +8,11 @@
  *   fn (%x) { e }                  a region with a node for %x and one for the
  *                                  result, which flows to the function's node
  *
- * Control edges.  A write comes after what reads and writes before it; a read
- * after the last write; what is seen from outside (prints, and failures, which
- * end the program) stays in its order against writes.  Of several edges that
- * follow from one another only the last is drawn.
+ * Control edges.  What changes or shows something (a write, a print, a call of
+ * a function that is given) is a step: it comes after all that was evaluated
+ * before it.  What only reads, fails or diverges comes after the last step, in
+ * no order among its like.  Of several edges that follow from one another only
+ * the last is drawn.
  *
  * A branch has an order of its own.  What came before the choice is joined to
  * the choice's node once, by a gate, and only if something inside needs it;
@@ -39,8 +40,8 @@ typedef struct Order {
   int gate;            /* the choice's node */
   bool opened;         /* what came before is joined to the gate, */
   bool waits;          /* and there was something */
-  int write, show;     /* the last node that did; -1: none */
-  size_t reads, fails; /* where those since begin in Builder's lists */
+  int step;            /* the last one; -1: none */
+  size_t since;        /* where what came after it begins in Builder's list */
   Effects found;
 } Order;
 
@@ -52,7 +53,7 @@ typedef struct Builder {
   PtrMap queued;  /* Global -> itself, with an entry */
   VEC(const Global *) queue;
   bool follow;
-  VEC(int) reads, fails; /* nodes, of all orders under way */
+  VEC(int) since; /* nodes behind the last step, of all orders under way */
   Order *order;
   int region;
 } Builder;
@@ -121,19 +122,12 @@ static void add_control(Builder *b, int from, int to) {
 
 /* --- The order of effects ------------------------------------------------- */
 
-enum {
-  DOES_WRITE = EFFECT_WRITE | EFFECT_PARAM,
-  DOES_SHOW = EFFECT_PRINT,
-  DOES_FAIL = EFFECT_FAIL | EFFECT_DIVERGE,
-};
+/* The effects that make a node a step. */
+enum { DOES_STEP = EFFECT_WRITE | EFFECT_PARAM | EFFECT_PRINT };
 
 static Order order_new(const Builder *b, Order *outer, int gate) {
-  return (Order){.outer = outer,
-                 .gate = gate,
-                 .write = -1,
-                 .show = -1,
-                 .reads = b->reads.len,
-                 .fails = b->fails.len};
+  return (Order){
+      .outer = outer, .gate = gate, .step = -1, .since = b->since.len};
 }
 
 static bool join_before(Builder *b, Order *o, Effects does, int node);
@@ -148,55 +142,47 @@ static bool gate_waits(Builder *b, Order *o) {
   return o->waits;
 }
 
-static void join_list(Builder *b, const int *nodes, size_t from, size_t to,
-                      int node) {
-  for (size_t i = from; i < to; i++) add_control(b, nodes[i], node);
+/* What came after the last step, and is not ordered by another.  A choice that
+ * may fail is among that when it becomes a gate. */
+static void join_since(Builder *b, const Order *o, int node) {
+  for (size_t i = o->since; i < b->since.len; i++)
+    if (b->since.data[i] != node) add_control(b, b->since.data[i], node);
 }
 
 /* Joins to the node what has to come before it; false when nothing has. */
 static bool join_before(Builder *b, Order *o, Effects does, int node) {
-  size_t edges = b->g->edges.len;
-  bool write = does & DOES_WRITE, show = does & DOES_SHOW;
-  bool fail = does & DOES_FAIL, read = does & EFFECT_READ;
-  bool reads = write && b->reads.len > o->reads;
-  bool fails = (write || show) && b->fails.len > o->fails;
-  if (reads) join_list(b, b->reads.data, o->reads, b->reads.len, node);
-  if (fails) join_list(b, b->fails.data, o->fails, b->fails.len, node);
-  bool after_write = (write && !reads && !fails) || read || fail;
-  if (after_write && o->write >= 0) add_control(b, o->write, node);
-  bool after_show = (show && !fails) || fail;
-  if (after_show && o->show >= 0 && o->show != o->write)
-    add_control(b, o->show, node);
-  bool joined = b->g->edges.len > edges;
-  if (joined || !gate_waits(b, o)) return joined;
-  add_control(b, o->gate, node);
+  bool since = does & DOES_STEP && b->since.len > o->since;
+  if (since) join_since(b, o, node);
+  else if (o->step >= 0) add_control(b, o->step, node);
+  else if (gate_waits(b, o)) add_control(b, o->gate, node);
+  else return false;
   return true;
+}
+
+/* Those effects have happened at the node, or within the choice that it ends.
+ */
+static void come_after(Builder *b, int node, Effects does) {
+  Order *o = b->order;
+  o->found |= does;
+  if (does & DOES_STEP) o->step = node, b->since.len = o->since;
+  else VEC_PUSH(&b->since, node);
 }
 
 /* The node's own effects happen now. */
 static void happen(Builder *b, int node, Effects does) {
-  Order *o = b->order;
   does &= EFFECT_ALL | EFFECT_PARAM;
   b->g->nodes.data[node].effects = does;
   does &= ~EFFECT_ALLOC;
   if (!does) return;
-  o->found |= does;
-  join_before(b, o, does, node);
-  if (does & DOES_WRITE) o->write = node, b->reads.len = o->reads;
-  if (does & DOES_SHOW) o->show = node;
-  if (does & (DOES_WRITE | DOES_SHOW)) b->fails.len = o->fails;
-  else if (does & DOES_FAIL) VEC_PUSH(&b->fails, node);
-  if (does & EFFECT_READ && !(does & DOES_WRITE)) VEC_PUSH(&b->reads, node);
+  join_before(b, b->order, does, node);
+  come_after(b, node, does);
 }
 
 /* The end of a branch: what it did comes before the node behind it. */
 static void end_branch(Builder *b, Order *o, int join) {
-  join_list(b, b->reads.data, o->reads, b->reads.len, join);
-  join_list(b, b->fails.data, o->fails, b->fails.len, join);
-  if (o->write >= 0) add_control(b, o->write, join);
-  if (o->show >= 0 && o->show != o->write) add_control(b, o->show, join);
-  b->reads.len = o->reads;
-  b->fails.len = o->fails;
+  join_since(b, o, join);
+  if (o->step >= 0 && b->since.len == o->since) add_control(b, o->step, join);
+  b->since.len = o->since;
   b->order = o->outer;
 }
 
@@ -357,8 +343,7 @@ static int build_inside(Builder *b, const Expr *e, const char *kind,
   int result =
       add_node(b, NODE_RESULT, "result", e->fn->body->type, e->fn->body->span);
   if (body >= 0) add_flow(b, body, result, NULL, e->fn->body->type);
-  b->reads.len = own.reads;
-  b->fails.len = own.fails;
+  b->since.len = own.since;
   b->order = outer;
   b->region = outer_region;
   return result;
@@ -422,18 +407,6 @@ static int build_block(Builder *b, const Expr *e) {
 
 /* --- Choices -------------------------------------------------------------- */
 
-/* The effects of what the branches did are those of the node behind them. */
-static void join_effects(Builder *b, int join, Effects found) {
-  Order *o = b->order;
-  if (!found) return;
-  o->found |= found;
-  if (found & DOES_WRITE) o->write = join, b->reads.len = o->reads;
-  if (found & DOES_SHOW) o->show = join;
-  if (found & (DOES_WRITE | DOES_SHOW)) b->fails.len = o->fails;
-  else if (found & DOES_FAIL) VEC_PUSH(&b->fails, join);
-  if (found & EFFECT_READ && !(found & DOES_WRITE)) VEC_PUSH(&b->reads, join);
-}
-
 typedef struct Branch {
   const char *kind, *label;
   const Arm *arm; /* NULL: of an `if` */
@@ -485,7 +458,7 @@ static int build_if(Builder *b, const Expr *e) {
   Order gate = {0};
   Effects found = build_branch(b, &then, choice, join, NULL, &gate);
   found |= build_branch(b, &other, choice, join, NULL, &gate);
-  join_effects(b, join, found);
+  if (found) come_after(b, join, found);
   return join;
 }
 
@@ -505,7 +478,7 @@ static int build_match(Builder *b, const Expr *e) {
     Branch branch = {"arm", printed(b, NULL, arm->pattern), arm, arm->body};
     found |= build_branch(b, &branch, choice, join, e->args[0], &gate);
   }
-  join_effects(b, join, found);
+  if (found) come_after(b, join, found);
   return join;
 }
 
@@ -641,8 +614,7 @@ void graph_build(Graph *g, const Program *p, const Unit *u,
   ptrmap_init(&b.globals, mem);
   ptrmap_init(&b.queued, mem);
   VEC_INIT(&b.queue, mem);
-  VEC_INIT(&b.reads, mem);
-  VEC_INIT(&b.fails, mem);
+  VEC_INIT(&b.since, mem);
   if (entry) {
     ptrmap_put(&b.queued, entry, (void *)entry);
     VEC_PUSH(&b.queue, entry);
@@ -657,8 +629,7 @@ void graph_build(Graph *g, const Program *p, const Unit *u,
   ptrmap_done(&b.globals);
   ptrmap_done(&b.queued);
   VEC_DONE(&b.queue);
-  VEC_DONE(&b.reads);
-  VEC_DONE(&b.fails);
+  VEC_DONE(&b.since);
 }
 
 void graph_done(Graph *g) {

@@ -36,7 +36,7 @@ static void add_member(StrBuf *out, const char *key, const char *text) {
 }
 
 static bool has_effects(const GraphNode *n) {
-  return n->effects & EFFECT_ALL & ~EFFECT_ALLOC;
+  return n->effects & (EFFECT_ALL | EFFECT_PARAM) & ~EFFECT_ALLOC;
 }
 
 /* --- JSON ----------------------------------------------------------------- */

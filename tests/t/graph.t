@@ -69,7 +69,7 @@ is_deeply([sort map { $_->{kind} } @{$g->{regions}}],
   [qw(arm arm def def def else fn steps then)], 'so are functions and arms');
 my ($print) = nodes('print', '@main');
 my ($call) = nodes('call', '@main');
-ok(edges($call, $print, 1) || edges($call, $print), 'a print waits for a call');
+ok(edges($call, $print, 1), 'a print waits for a call that writes');
 
 my $entry = graph('--entry', 'tick', $program);
 is_deeply([map { $_->{label} } @{$entry->{regions}}], ['@tick'],
@@ -82,6 +82,70 @@ gives(rly('graph', '--format', 'text', $program), 1, '', qr/no format `text`/,
 
 gives(rly('graph', '--entry', 'non', $program), 1, '', qr/E0102/,
   'no such function');
+
+# --- The order of effects -----------------------------------------------------
+
+# Of two effects in one region of which the first is evaluated before the second,
+# and one changes or shows something, a way along control edges leads from the
+# first to the second, and none back.  Nodes are numbered as they are evaluated.
+sub is_step { return $_[0] =~ /write|print|calls/ }
+sub unordered {
+  my ($g) = @_;
+  my (@after, @wrong);
+  push @{$after[$_->{from}]}, $_->{to} for grep { $_->{control} } @{$g->{edges}};
+  my @nodes = @{$g->{nodes}};
+  my @does = grep { ($nodes[$_]{effects} // '') =~ s/allocates(, )?//r }
+             0 .. $#nodes;
+  for my $from (@does) {
+    my (%seen, @todo);
+    push @todo, $from;
+    while (@todo) {
+      my $at = pop @todo;
+      push @todo, grep { !$seen{$_}++ } @{$after[$at] // []};
+    }
+    push @wrong, "$from after itself" if $seen{$from};
+    for my $to (grep { $_ != $from
+                       && $nodes[$_]{region} == $nodes[$from]{region} } @does) {
+      my $step = is_step($nodes[$from]{effects}) || is_step($nodes[$to]{effects});
+      push @wrong, "$from before $to" if $to < $from && $seen{$to};
+      push @wrong, "$to does not wait for $from"
+        if $to > $from && $step && !$seen{$to};
+    }
+  }
+  return @wrong;
+}
+
+my $ordered = graph(spew(scratch('o.rly'), <<'END'));
+def @main(%c: Ref[int32], %b: bool, %g: fn () -> ()) -> int32 {
+  print("a");
+  ref_write(%c, 1);
+  let %x = ref_read(%c);
+  print("b");
+  if (%b) { print("c"); ref_write(%c, 2) } else { () };
+  %g();
+  %x + ref_read(%c) / %x
+}
+END
+is("@{[unordered($ordered)]}", '', 'prints, writes and reads are in order');
+my @shown = map { $_->{effects} // () } @{$ordered->{nodes}};
+is_deeply(\@shown, ['prints', 'writes', 'reads', 'prints', 'prints', 'writes',
+                    "calls its arguments", 'reads', 'may fail'],
+          'and these are all that there are');
+my $loose = { %$ordered, edges => [grep { !$_->{control} } @{$ordered->{edges}}] };
+cmp_ok(scalar(unordered($loose)), '>', 10, 'a graph without them is found out');
+
+my (@bad, $graphs, $effects) = ();
+for my $case (one_in(24, 5, sort(glob 'tests/conformance/lang/*.rly'),
+                     sort glob 'tests/run/*.rly')) {
+  my $run = rly('graph', '--format', 'json', $case);
+  next if $run->{status};
+  my $drawn = JSON::PP->new->utf8->decode($run->{out});
+  $graphs++;
+  $effects += grep { is_step($_->{effects} // '') } @{$drawn->{nodes}};
+  push @bad, "$case: $_" for unordered($drawn);
+}
+is("@bad", '', "effects are in order in $graphs programs of the suites");
+cmp_ok($effects, '>=', 1, 'which have some');
 
 # The edges are in proportion to the nodes, whatever the effects.
 my $n = 2000;

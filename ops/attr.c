@@ -320,6 +320,14 @@ static bool read_operand(AttrType type, const Tensor *t, Arena *arena,
   }
 }
 
+void attr_set_constant(const AttrSpec *spec, const Tensor *t, Arena *arena,
+                       AttrValue *value) {
+  AttrValue v = *value;
+  if (!read_operand(spec->type, t, arena, &v)) return;
+  v.known = true;
+  *value = v;
+}
+
 /* Copies the record only when some attribute comes from an operand: for most
  * calls there is nothing to do. */
 const Attrs *attrs_complete(const Attrs *attrs, const Tensor *const *operands,

@@ -73,6 +73,8 @@ typedef struct AttrValue {
   const double *reals;           /* AT_FLOATS */
   int operand; /* which operand holds the value at run time; -1: none */
   Span at;     /* where the text of the call has it, for messages */
+  bool known;  /* AT_FLOAT, AT_FLOATS: the operand is a constant, whose value
+                  stands here too */
 } AttrValue;
 
 enum { COUNT_SCALAR = -1, COUNT_UNKNOWN = -2 };
@@ -162,6 +164,10 @@ bool attrs_have_operands(const Attrs *attrs);
 bool attr_bind_operand(const AttrSpec *spec, int operand, DType dtype, int rank,
                        const Dim *dims, Arena *arena, AttrValue *value);
 
+/* Sets an attribute that an operand holds to the constant that the operand is.
+ * What cannot be the attribute's value stays as it is. */
+void attr_set_constant(const AttrSpec *spec, const struct Tensor *t,
+                       Arena *arena, AttrValue *value);
 /* The record with every run-time value read from its operand: itself, or a
  * copy in the arena, in which no value has an operand any more.  NULL when an
  * operand is not usable (its rank, or a value out of int64). */

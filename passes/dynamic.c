@@ -26,6 +26,8 @@ static bool is_literal(const AttrSpec *spec, const AttrValue *v) {
         for (int k = 0; k < v->lists[i].count; k++)
           if (!dim_is_number(v->lists[i].ints[k])) return false;
       return v->count >= 0;
+    case AT_FLOAT:
+    case AT_FLOATS: return v->known;
     default: return false;
   }
 }

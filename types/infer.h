@@ -419,6 +419,9 @@ bool infer_decided(Infer *in, const Expr *e);
  * nothing.  The constraint runs again when one of its elements becomes less
  * known. */
 const Known *known_value(Infer *in, const Expr *e, Constraint *watcher);
+/* The tensor, of any dtype, that the expression gives where names, tuples,
+ * calls and branches lead to a constant; NULL: they do not. */
+const Tensor *known_constant(Infer *in, const Expr *e, Constraint *watcher);
 /* The same of a row of a list of lists. */
 const Known *known_row(Infer *in, const Expr *e, int row, Constraint *watcher);
 /* Is one of its elements not inferred yet? */

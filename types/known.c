@@ -389,12 +389,20 @@ const Known *known_value(Infer *in, const Expr *e, Constraint *watcher) {
   return value_of(&k, (Spot){e, NULL}, 0);
 }
 
+const Tensor *known_constant(Infer *in, const Expr *e, Constraint *watcher) {
+  Look k = {.in = in, .watcher = watcher, .steps = STEPS};
+  Spot at = {e, NULL};
+  follow(&k, &at, 0);
+  return k.steps > 0 && at.e->kind == EX_CONST ? at.e->constant : NULL;
+}
+
 /* A row of a matrix that is a constant. */
-static const Known *constant_row(Look *k, const Tensor *t, int row) {
-  if (t->rank != 2 || row >= t->shape[0]) return NULL;
-  Known *out = ARENA_NEW(&k->in->asked, Known);
+static const Known *constant_row(Infer *in, const Tensor *t, int row) {
+  if (!t || t->rank != 2 || row >= t->shape[0]) return NULL;
+  Look k = {.in = in};
+  Known *out = ARENA_NEW(&in->asked, Known);
   int64_t count = t->shape[1];
-  Dim *items = out ? new_value(k, out, (DType)t->dtype, 1, count) : NULL;
+  Dim *items = out ? new_value(&k, out, (DType)t->dtype, 1, count) : NULL;
   for (int i = 0; items && i < count; i++)
     items[i] = constant_item(t, row * count + i);
   return items ? out : NULL;
@@ -406,11 +414,7 @@ const Known *known_row(Infer *in, const Expr *e, int row, Constraint *watcher) {
   bool rows = e->kind == EX_CALL && e->count == 1 && e->sugar == SUGAR_LIST &&
               e->args[0]->kind == EX_TUPLE && row < e->args[0]->count;
   if (rows) return known_value(in, e->args[0]->args[row], watcher);
-  Look k = {.in = in, .watcher = watcher, .steps = STEPS};
-  Spot at = {e, NULL};
-  follow(&k, &at, 0);
-  bool constant = k.steps > 0 && at.e->kind == EX_CONST;
-  return constant ? constant_row(&k, at.e->constant, row) : NULL;
+  return constant_row(in, known_constant(in, e, watcher), row);
 }
 
 Truth known_truth(Infer *in, const Expr *condition, bool by_shapes) {

@@ -143,6 +143,12 @@ static bool bind_value(Infer *in, Constraint *c, int i) {
   const AttrSpec *spec = &c->op->attrs[i];
   AttrValue *v = &c->attrs->values[i];
   const Expr *e = c->operands[v->operand];
+  const Tensor *constant = known_constant(in, e, c);
+  bool real = spec->type == AT_FLOAT || spec->type == AT_FLOATS;
+  if (constant && (real || dtype_is_float((DType)constant->dtype))) {
+    attr_set_constant(spec, constant, &in->p->arena, v);
+    return true;
+  }
   if (spec->type != AT_LISTS) {
     const Known *known = known_value(in, e, c);
     if (known && known_has_hole(known)) return false;

@@ -72,7 +72,7 @@ static Dim scaled(Dim length, const AttrValue *scale, bool known) {
 RULE(upsampling, "(n, c, d..., t) -> (n, c, d * scale..., t), t numeric",
      .takes = TAKES_NUMBER);
 /* A factor that is an expression is known at run time only (dims is NULL
- * then). */
+ * then), unless it is a constant. */
 static RuleStatus plain_upsampling(RuleCall *c) {
   static const AttrName scales[SPATIAL_MAX] = {ATTR_scale_d, ATTR_scale_h,
                                                ATTR_scale_w};
@@ -84,7 +84,7 @@ static RuleStatus plain_upsampling(RuleCall *c) {
     int axis = order.spatial[k];
     if (axis < 0) continue;
     const AttrValue *scale = attr_get(c->attrs, scales[k]);
-    bool known = scale->operand < 0 || c->dims == NULL;
+    bool known = scale->operand < 0 || scale->known || c->dims == NULL;
     out.dims[axis] = scaled(out.dims[axis], scale, known);
     if (dim_below(out.dims[axis], 0))
       return rule_attr_error(c, E0303, scales[k], "%s is out of range",

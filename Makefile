@@ -161,7 +161,7 @@ fuzz_attrs := $(B)/fuzz/attrs
 .PHONY: all lib units deps deps-bench deps-neon deps-browser deps-graph \
         deps-onnx deps-python ready demo examples test check conformance \
         serial neon lint format promote docs bench soak oom-tables walk \
-        threads depth sweep pass-agree late fuzz fuzz-attrs guided \
+        threads depth sweep pass-agree planted late fuzz fuzz-attrs guided \
         deps-guided install install-strip uninstall dist wheel clean help \
         FORCE
 .SECONDARY:
@@ -504,6 +504,9 @@ threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 pass-agree: all $(differ) ## all programs, N generated ones, through all passes
 	@RLY=$(B)/rly AGREE_ALL=1 AGREE_SEEDS=$(N) AGREE_FROM=$(SEED) \
 	  perl tests/t/pass_agree.t
+
+planted: all    ## all mistakes of tests/planted, found by bisection and reduced
+	@RLY=$(B)/rly MODE=$(MODE) PLANTED=1 prove tests/t/planted.t
 
 fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
 	@$(differ) --count $(N) --seed $(SEED) --size $(SIZE)

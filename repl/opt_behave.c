@@ -5,9 +5,12 @@
  * by expressions that are added to the program, one text each:
  *
  *   def @f(%x: Tensor[(2, ?), float32], %n: int32)
- *   @f(cast(0.37f64 * cast(mod(reshape(arange(0, 6, 1), newshape=[2, 3]) * 5,
- *                              11) - 4, dtype="float64"), dtype="float32"),
- *      cast(3, dtype="int32"));
+ *   { let %a0 = cast(0.37f64 * cast(mod(reshape(arange(0, 6, 1), newshape=[2,
+ *       3]) * 5, 11) - 4, dtype="float64"), dtype="float32");
+ *     let %a1 = cast(3, dtype="int32");
+ *     let %r = @f(%a0, %a1); (%r,) };
+ *
+ * with what cells among the arguments hold afterwards behind %r.
  *
  * A named dimension has one size in all arguments.  Of a data type the first
  * constructor is drawn whose fields have samples, of fewer levels each time.
@@ -162,10 +165,22 @@ static bool can_be_called(const Global *g) {
 static bool sample_call(const Program *p, const Global *g, int seed,
                         StrBuf *out) {
   Sample s = {.p = p, .out = out, .seed = seed};
+  const Type *const *args = g->type->args;
+  int count = g->type->count;
+  bool ok = true;
   VEC_CLEAR(out);
-  strbuf_addf(out, "@%s(", g->name->text);
-  bool ok = sample_list(&s, g->type->args, g->type->count, LEVELS);
-  strbuf_add(out, ");");
+  strbuf_add(out, "{ ");
+  for (int i = 0; i < count && ok; i++) {
+    strbuf_addf(out, "let %%a%d = ", i);
+    ok = sample(&s, args[i], LEVELS);
+    strbuf_add(out, "; ");
+  }
+  strbuf_addf(out, "let %%r = @%s(", g->name->text);
+  for (int i = 0; i < count; i++) strbuf_addf(out, "%s%%a%d", i ? ", " : "", i);
+  strbuf_add(out, "); (%r,");
+  for (int i = 0; i < count; i++)
+    if (args[i]->kind == TY_REF) strbuf_addf(out, " ref_read(%%a%d),", i);
+  strbuf_add(out, ") };");
   return ok;
 }
 

@@ -7,8 +7,9 @@
  *
  *   items       runs of them are dropped, halves first
  *   nodes       each is replaced by the plainest value of its type, by a node
- *               within it that has its type, and a block by itself without one
- *               of its bindings
+ *               within it or a parameter that has its type, and a block by
+ *               itself without one of its bindings, whose value may go where
+ *               its name is used
  *   numbers     one that stands in the text becomes 1 or 2 everywhere, which
  *               shrinks shapes
  *
@@ -269,6 +270,58 @@ static const Expr *without_binding(Reduce *r, const Expr *e, int i) {
   return made;
 }
 
+/* A block in which the value of `let` i stands where its name is used. */
+static const Expr *with_value(Reduce *r, const Expr *e, int i) {
+  const Binding *b = &e->block->bindings[i];
+  if (b->kind != BIND_LET || b->value->kind == EX_FN) return e;
+  ExprMap m;
+  expr_map_start(&m, r->text.mem, &r->v.unit->arena, without_binding(r, e, i));
+  while (expr_map_next(&m))
+    if (m.walk.event == WALK_ENTER && m.walk.at->kind == EX_VAR &&
+        m.walk.at->var == b->var)
+      expr_map_put(&m, b->value);
+  const Expr *made = expr_map_end(&m);
+  return made ? made : e;
+}
+
+static size_t nodes_in(Reduce *r, const Expr *e) {
+  Exprs nodes;
+  VEC_INIT(&nodes, r->text.mem);
+  add_nodes(r->text.mem, e, &nodes);
+  size_t count = nodes.len;
+  VEC_DONE(&nodes);
+  return count;
+}
+
+/* Where it is used at most once: then there are fewer nodes. */
+static bool try_value(Reduce *r, const Expr *e, int i) {
+  const Expr *made = with_value(r, e, i);
+  return made != e && nodes_in(r, made) < nodes_in(r, e) &&
+         try_instead(r, e, made);
+}
+
+/* A parameter of a definition, where it has one of that type, in the place of a
+ * node of several parts.  One of another definition is not bound there. */
+static bool try_params(Reduce *r, const Expr *node) {
+  Unit *u = r->v.unit;
+  bool parts = node->count > 0 || node->kind == EX_BLOCK;
+  int step = 0;
+  for (int i = 0; i < u->item_count && parts; i++) {
+    const Expr **slot = slot_of(r, i, &step);
+    if (!slot || (*slot)->kind != EX_FN || *slot == node) continue;
+    const Fn *fn = (*slot)->fn;
+    for (int k = 0; k < fn->param_count && k < PARTS_MAX; k++) {
+      Var *var = fn->params[k];
+      if (var->type != node->type) continue;
+      Expr *use = expr_new(&u->arena, EX_VAR, node->span);
+      use->var = var;
+      use->type = var->type;
+      if (try_instead(r, node, use)) return true;
+    }
+  }
+  return false;
+}
+
 /* True when something smaller stands in the node's place now: then `node` is no
  * node of the program any more. */
 static bool simplify(Reduce *r, const Expr *node) {
@@ -278,7 +331,9 @@ static bool simplify(Reduce *r, const Expr *node) {
   }
   if (node->kind == EX_BLOCK)
     for (int i = node->block->count; i-- > 0;)
-      if (try_instead(r, node, without_binding(r, node, i))) return true;
+      if (try_instead(r, node, without_binding(r, node, i)) ||
+          try_value(r, node, i))
+        return true;
   Exprs parts;
   VEC_INIT(&parts, r->text.mem);
   add_nodes(r->text.mem, node, &parts);
@@ -290,7 +345,7 @@ static bool simplify(Reduce *r, const Expr *node) {
     done = try_instead(r, node, parts.data[i]);
   }
   VEC_DONE(&parts);
-  return done;
+  return done || try_params(r, node);
 }
 
 /* In the order of the text, so the largest nodes come before their parts.

@@ -236,12 +236,12 @@ static void read_rule(Reader *r, const json_t *row, Item *item) {
   if (item->grade.kind == GRADE_ULP)
     item->grade.ulps = data_index(r, row, "ulps", INT64_MAX, JSON_NEEDED);
   item->expr = data_node_at(r, row, "sides");
-  const Expr *body = item->expr && item->expr->kind == EX_FN
-                         ? item->expr->fn->body
-                         : NULL;
+  const Expr *body =
+      item->expr && item->expr->kind == EX_FN ? item->expr->fn->body : NULL;
   if (!body || body->kind != EX_TUPLE || body->count < 2 || body->count > 3)
-    data_wrong(r, "sides", "expected a node of kind \"fn\" whose body is a "
-                           "tuple of two or three");
+    data_wrong(r, "sides",
+               "expected a node of kind \"fn\" whose body is a "
+               "tuple of two or three");
 }
 
 static void read_named(Reader *r, const json_t *row, Item *item) {

@@ -134,8 +134,7 @@ static bool has_body(const Item *item) {
 
 /* Definitions stand apart; other items as in the source. */
 static void print_gap(Printer *p, const Item *before, const Item *item) {
-  if (has_body(before) || has_body(item))
-    doc_line(&p->doc, LINE_BLANK);
+  if (has_body(before) || has_body(item)) doc_line(&p->doc, LINE_BLANK);
   else print_line_between(p, item->span.lo);
 }
 

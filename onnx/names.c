@@ -58,8 +58,8 @@ const Name *new_name(Import *im, const char *wanted) {
   for (size_t i = 0; i < most; i++) {
     const char *p = wanted + i;
     bool word = isalnum((unsigned char)*p) || *p == '_';
-    bool dot = *p == '.' && i && kept && p[-1] != '.' &&
-               begins_part(p, wanted + most);
+    bool dot =
+        *p == '.' && i && kept && p[-1] != '.' && begins_part(p, wanted + most);
     bool keep = word || dot;
     if (keep) strbuf_add_char(&b, *p);
     else if (b.len && VEC_LAST(&b) != '_' && i + 1 < most)
@@ -73,8 +73,8 @@ const Name *new_name(Import *im, const char *wanted) {
   const Name *base = name;
   uintptr_t last = (uintptr_t)ptrmap_get(&im->taken, base);
   while (ptrmap_has(&im->taken, name))
-    name = name_of(im->names, arena_printf(im->arena, "%s_%ju",
-                                           strbuf_text(&b), (uintmax_t)++last));
+    name = name_of(im->names, arena_printf(im->arena, "%s_%ju", strbuf_text(&b),
+                                           (uintmax_t)++last));
   ptrmap_put(&im->taken, base, (void *)last);
   ptrmap_put(&im->taken, name, (void *)(uintptr_t)1);
   strbuf_done(&b);

@@ -188,7 +188,8 @@ DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right);
 /* --- Items -------------------------------------------------------------- */
 
 Item *build_def(Builder *b, Token keyword, Token name, Expr *fn);
-/* The two sides of a rule, and its condition (NULL: none), as one expression. */
+/* The two sides of a rule, and its condition (NULL: none), as one expression.
+ */
 Expr *build_sides(Builder *b, Expr *left, Expr *right, Expr *when);
 /* `bits`, `real`, or `ulp(N)`; `number` NULL: there are no parentheses. */
 RuleGrade build_grade(Builder *b, Token word, const Token *number);

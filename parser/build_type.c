@@ -253,8 +253,8 @@ Item *build_gradient(Builder *b, Token keyword, Token op, Args params,
 
 /* A tuple of two or three. */
 Expr *build_sides(Builder *b, Expr *left, Expr *right, Expr *when) {
-  Expr *sides = expr_new(b->arena, EX_TUPLE,
-                         span_join(left->span, right->span));
+  Expr *sides =
+      expr_new(b->arena, EX_TUPLE, span_join(left->span, right->span));
   const Expr **args = ARENA_ARRAY(b->arena, const Expr *, 3);
   args[0] = left;
   args[1] = right;
@@ -265,17 +265,17 @@ Expr *build_sides(Builder *b, Expr *left, Expr *right, Expr *when) {
 }
 
 RuleGrade build_grade(Builder *b, Token word, const Token *number) {
-  RuleGrade grade = {.kind = grade_find(word.name->text),
-                     .written = true,
-                     .span = word.span};
+  RuleGrade grade = {
+      .kind = grade_find(word.name->text), .written = true, .span = word.span};
   bool counted = grade.kind == GRADE_ULP;
   if (number && counted) grade.ulps = token_integer(b, *number);
   if (grade.kind != GRADE_COUNT && counted == (number != NULL)) return grade;
   Diag *d = diag_error(b->program->diags, E0901, word.span,
                        "`%s` is no grade of a rule", word.name->text);
-  diag_hint(d, "a grade is bits (the same bits for every input), ulp(4) (at "
-               "most 4 units in the last place apart) or real (equal as real "
-               "numbers)");
+  diag_hint(d,
+            "a grade is bits (the same bits for every input), ulp(4) (at "
+            "most 4 units in the last place apart) or real (equal as real "
+            "numbers)");
   return (RuleGrade){.kind = GRADE_BITS};
 }
 

@@ -6,14 +6,15 @@
  *
  * Parts are rewritten before the whole, at each node by the first rule that
  * fits, in the order of the text.  What came out is looked at again, at most
- * `rounds` times over the program and `rewrites` times in all; where rules still
- * apply then, such as two that undo each other, W0005 names one of them. */
+ * `rounds` times over the program and `rewrites` times in all; where rules
+ * still apply then, such as two that undo each other, W0005 names one of them.
+ */
 #include "passes/rule_match.h"
 
 typedef struct Applying {
   const Rule *rules;
   int count;
-  int64_t left; /* rewrites that are still allowed */
+  int64_t left;     /* rewrites that are still allowed */
   const Rule *last; /* that applied; in the round at hand */
   Span at;
 } Applying;

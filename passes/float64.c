@@ -17,7 +17,7 @@ static bool is_narrow(DType t) {
   return t != DTYPE_NONE && dtype_is_float(t) && t != DT_FLOAT64;
 }
 
-/* --- Types ------------------------------------------------------------------ */
+/* --- Types ---------------------------------------------------------------- */
 
 /* Types are written no deeper than the parser lets them be. */
 static void widen_type(const TypeExpr *t) {
@@ -60,7 +60,8 @@ static void widen_attrs(int count, const Attr *attrs) {
     if (attrs[i].value) widen_value(attrs[i].value);
 }
 
-/* --- Expressions -------------------------------------------------------------- */
+/* --- Expressions
+ * -------------------------------------------------------------- */
 
 static void widen_constant(Program *p, Expr *e) {
   const Tensor *t = e->constant;

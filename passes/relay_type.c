@@ -100,7 +100,8 @@ static const TypeExpr *alias_meaning(Relay *r, const AdtDecl *alias,
   return made;
 }
 
-/* Aliases of pairs of aliases are as long as a power of two when written out. */
+/* Aliases of pairs of aliases are as long as a power of two when written out.
+ */
 static bool too_long(Relay *r, const TypeExpr *t) {
   if (r->alias_parts++ == ALIAS_PARTS_MAX)
     relay_refuse(r, t->span,

@@ -7,8 +7,8 @@
  *   exp(%a)                     fits: %x is %y, s is the shape of %y
  *
  * The program is a graph: what a `let` names is looked through, since its value
- * is known.  The `let` stays where it is, so variables that match within it must
- * be names or constants, which may be evaluated here as well as there.
+ * is known.  The `let` stays where it is, so variables that match within it
+ * must be names or constants, which may be evaluated here as well as there.
  *
  * An operator whose row says that it commutes matches with its operands in
  * either order.  Where the other order is taken, both operands must do nothing
@@ -24,10 +24,10 @@ typedef struct RuleMatch {
   const Rule *rule;
   RuleBound bound;
   const Expr **vars;
-  unsigned swaps;  /* a bit for each call that commutes, the outermost highest:
-                      are its operands in the other order? */
-  int commuting;   /* such calls that are still to come */
-  bool through;    /* below a name that was looked through */
+  unsigned swaps; /* a bit for each call that commutes, the outermost highest:
+                     are its operands in the other order? */
+  int commuting;  /* such calls that are still to come */
+  bool through;   /* below a name that was looked through */
 } RuleMatch;
 
 /* --- Surroundings --------------------------------------------------------- */
@@ -50,8 +50,8 @@ void surroundings_end(Surroundings *s) {
 
 static bool is_pure(const Surroundings *s, const Expr *e) {
   uintptr_t found = (uintptr_t)ptrmap_get(&s->effects, e);
-  Effects effects =
-      found ? (Effects)(found & ~(uintptr_t)EFFECT_KNOWN) : expr_effects(s->p, e);
+  Effects effects = found ? (Effects)(found & ~(uintptr_t)EFFECT_KNOWN)
+                          : expr_effects(s->p, e);
   if (e->kind == EX_VAR && e->var->lazy) return false;
   return !(effects & ~EFFECT_SHOW);
 }
@@ -63,9 +63,9 @@ static bool is_atom(const Expr *e) {
 
 /* The value of a name, or the expression itself. */
 static const Expr *value_of(const Surroundings *s, const Expr *e) {
-  const Expr *value =
-      e->kind == EX_VAR && !e->var->lazy ? ptrmap_get(&s->values, e->var)
-                                         : NULL;
+  const Expr *value = e->kind == EX_VAR && !e->var->lazy
+                          ? ptrmap_get(&s->values, e->var)
+                          : NULL;
   return value ? value : e;
 }
 
@@ -148,10 +148,8 @@ static bool match_tensor(RuleMatch *m, const TypeExpr *x, const Type *t) {
   if (x->whole && x->dims[0]->kind == DX_ANY) return true;
   if (t->any_rank) return false;
   int splats = 0, rest = t->rank - x->dim_count + 1, at = 0;
-  for (int i = 0; i < x->dim_count; i++)
-    splats += x->dims[i]->kind == DX_SPLAT;
-  if (splats > 1 || (splats ? rest < 0 : t->rank != x->dim_count))
-    return false;
+  for (int i = 0; i < x->dim_count; i++) splats += x->dims[i]->kind == DX_SPLAT;
+  if (splats > 1 || (splats ? rest < 0 : t->rank != x->dim_count)) return false;
   for (int i = 0; i < x->dim_count; i++) {
     const DimExpr *d = x->dims[i];
     bool splat = d->kind == DX_SPLAT;
@@ -214,12 +212,11 @@ static bool match_literal(const Tensor *literal, bool negated, const Expr *e) {
       e->constant->dtype != literal->dtype)
     return false;
   DType t = (DType)literal->dtype;
-  Value wanted = tensor_bits_at(literal, 0), found =
-      tensor_bits_at(e->constant, 0);
+  Value wanted = tensor_bits_at(literal, 0),
+        found = tensor_bits_at(e->constant, 0);
   if (negated && dtype_is_float(t))
     wanted = bits_from_f64(t, -tensor_f64_at(literal, 0));
-  else if (negated)
-    wanted = bits_from_i64(t, -tensor_i64_at(literal, 0));
+  else if (negated) wanted = bits_from_i64(t, -tensor_i64_at(literal, 0));
   return memcmp(&wanted, &found, dtype_size(t)) == 0;
 }
 
@@ -228,8 +225,8 @@ static bool match_attr(RuleMatch *m, const AttrSpec *spec,
                        const AttrExpr *pattern, const AttrValue *value) {
   Arena *arena = m->s->arena;
   const AttrExpr *found = types_written_value(arena, spec, value);
-  int var = pattern->kind == AX_EXPR ? rule_attr_var(m->rule, pattern->expr)
-                                     : -1;
+  int var =
+      pattern->kind == AX_EXPR ? rule_attr_var(m->rule, pattern->expr) : -1;
   if (var >= 0 && !m->bound.attrs[var]) {
     m->bound.attrs[var] = found;
     return true;
@@ -251,11 +248,11 @@ static bool match_attrs(RuleMatch *m, const OpInfo *op, const Expr *pattern,
       if (rule_attr_index(op, pattern->call.attrs[k].name) == i)
         wanted = pattern->call.attrs[k].value;
     if (spec->type == AT_IGNORED) continue;
-    if (wanted ? !match_attr(m, spec, wanted, &attrs->values[i])
-               : !attr_expr_same(types_written_value(m->s->arena, spec,
-                                                     &defaults->values[i]),
-                                 types_written_value(m->s->arena, spec,
-                                                     &attrs->values[i])))
+    if (wanted
+            ? !match_attr(m, spec, wanted, &attrs->values[i])
+            : !attr_expr_same(
+                  types_written_value(m->s->arena, spec, &defaults->values[i]),
+                  types_written_value(m->s->arena, spec, &attrs->values[i])))
       return false;
   }
   return true;
@@ -282,8 +279,7 @@ static bool match_call(RuleMatch *m, const Expr *pattern, const Expr *e) {
     ExprKind callee = e->call.callee->kind;
     return callee != EX_OP && callee != EX_CTOR &&
            match_operands(m, NULL, pattern, e) &&
-           bind_var(m, rule_var(m->rule, pattern->call.callee),
-                    e->call.callee);
+           bind_var(m, rule_var(m->rule, pattern->call.callee), e->call.callee);
   }
   const Attrs *attrs = e->call.bound;
   return expr_operator(e) == op && attrs && !attrs_have_operands(attrs) &&
@@ -305,8 +301,7 @@ static bool match(RuleMatch *m, const Expr *pattern, const Expr *e) {
     fits = match_literal(pattern->constant, false, value);
   else if (negated && value->kind == EX_CONST)
     fits = match_literal(pattern->args[0]->constant, true, value);
-  else if (pattern->kind == EX_CALL)
-    fits = match_call(m, pattern, value);
+  else if (pattern->kind == EX_CALL) fits = match_call(m, pattern, value);
   else {
     fits = pattern->kind == value->kind && pattern->count == value->count &&
            (pattern->kind != EX_PROJ || pattern->index == value->index);
@@ -339,9 +334,8 @@ static const AttrExpr *number_of(Arena *arena, const Tensor *t) {
   for (int64_t i = 0; i < count; i++) {
     const AttrExpr *x =
         dtype_is_float(t->dtype) ? attr_expr_real(arena, tensor_f64_at(t, i))
-        : t->dtype == DT_BOOL
-            ? attr_expr_bool(arena, tensor_i64_at(t, i) != 0)
-            : attr_expr_int(arena, tensor_i64_at(t, i));
+        : t->dtype == DT_BOOL ? attr_expr_bool(arena, tensor_i64_at(t, i) != 0)
+                              : attr_expr_int(arena, tensor_i64_at(t, i));
     if (first && !attr_expr_same(first, x)) return NULL;
     first = x;
   }
@@ -381,9 +375,9 @@ static const AttrExpr *fact_of(const RuleBound *b, const char *name, int var) {
         b->arena,
         is_use ? (int64_t)(uintptr_t)ptrmap_get(&m->s->uses, e->var) : 1);
   if (!strcmp(name, "pure"))
-    return attr_expr_bool(b->arena,
-                          is_pure(m->s, e) &&
-                              (e->type->kind != TY_FN || call_is_pure(e)));
+    return attr_expr_bool(
+        b->arena,
+        is_pure(m->s, e) && (e->type->kind != TY_FN || call_is_pure(e)));
   if (!strcmp(name, "static"))
     return attr_expr_bool(b->arena, type_is_static(e->type));
   return attr_expr_bool(b->arena, value->kind == EX_CONST);
@@ -402,8 +396,7 @@ static const Expr *make(Making *k, const Expr *side);
 
 static const Expr *make_literal(Making *k, const Tensor *t) {
   Program *p = k->m->s->p;
-  struct Tensor *own =
-      program_scalar(p, (DType)t->dtype, tensor_bits_at(t, 0));
+  struct Tensor *own = program_scalar(p, (DType)t->dtype, tensor_bits_at(t, 0));
   Expr *e = own ? expr_const(k->m->s->arena, k->span, own) : NULL;
   if (e) e->type = type_scalar(p->types, (DType)t->dtype);
   return e;
@@ -425,8 +418,7 @@ static const Attrs *make_attrs(Making *k, const OpInfo *op, const Expr *side) {
 static const Expr *make_call(Making *k, const Expr *side) {
   Arena *arena = k->m->s->arena;
   const OpInfo *op = rule_op(side);
-  const Expr **args =
-      ARENA_ARRAY(arena, const Expr *, (size_t)side->count + 1);
+  const Expr **args = ARENA_ARRAY(arena, const Expr *, (size_t)side->count + 1);
   for (int i = 0; args && i < side->count; i++)
     if (!(args[i] = make(k, side->args[i]))) return NULL;
   if (!args) return NULL;
@@ -466,19 +458,19 @@ static const Expr *make_block(Making *k, const Expr *side) {
     ok = var != NULL;
     if (!ok) break;
     var->name = b->var->name;
-    VEC_PUSH(&k->lets, (Binding){.kind = BIND_LET,
-                                 .span = k->span,
-                                 .var = var,
-                                 .value = value});
+    VEC_PUSH(
+        &k->lets,
+        (Binding){
+            .kind = BIND_LET, .span = k->span, .var = var, .value = value});
     VEC_PUSH(&k->names, b->var->name);
   }
   if (ok) result = make(k, block->result);
   size_t count = k->lets.len - outer;
   if (result && count > 0) {
-    const Binding *lets = arena_copy(arena, k->lets.data + outer,
-                                     count * sizeof *k->lets.data);
-    Expr *e = lets ? expr_block(arena, k->span, (int)count, lets, result)
-                   : NULL;
+    const Binding *lets =
+        arena_copy(arena, k->lets.data + outer, count * sizeof *k->lets.data);
+    Expr *e =
+        lets ? expr_block(arena, k->span, (int)count, lets, result) : NULL;
     if (e) e->type = result->type;
     result = e;
   }
@@ -500,10 +492,9 @@ static const Expr *make(Making *k, const Expr *side) {
     case EX_CONST: return make_literal(k, side->constant);
     case EX_IDENT: {
       const AttrExpr *x = rule_eval(&m->bound, side);
-      return x && x->kind == AX_INT
-                 ? expr_number(m->s->p, arena, k->span, DT_INT32,
-                               (double)x->integer)
-                 : NULL;
+      return x && x->kind == AX_INT ? expr_number(m->s->p, arena, k->span,
+                                                  DT_INT32, (double)x->integer)
+                                    : NULL;
     }
     case EX_CALL: return make_call(k, side);
     case EX_IF: return make_if(k, side);
@@ -573,9 +564,10 @@ static bool match_start(RuleMatch *m, Surroundings *s, const Rule *rule,
                          .fact = fact_of,
                          .data = m};
   const Fn *fn = rule->fn;
-  m->bound.args = ARENA_ARRAY(s->arena, RuleArg, (size_t)fn->type_param_count + 1);
-  m->bound.attrs = ARENA_ARRAY(s->arena, const AttrExpr *,
-                               (size_t)rule->attr_count + 1);
+  m->bound.args =
+      ARENA_ARRAY(s->arena, RuleArg, (size_t)fn->type_param_count + 1);
+  m->bound.attrs =
+      ARENA_ARRAY(s->arena, const AttrExpr *, (size_t)rule->attr_count + 1);
   m->vars = ARENA_ARRAY(s->arena, const Expr *, (size_t)fn->param_count + 1);
   return m->bound.args && m->bound.attrs && m->vars;
 }

@@ -31,7 +31,7 @@ enum { PATIENCE = 5 };
 /* Where points are drawn, one after the other: many functions are defined for
  * positive numbers only, or below 1. */
 static const double ranges[POINTS_MOST][2] = {
-    {-1, 1},   {0.1, 0.9}, {-2, 2},     {0.5, 2},
+    {-1, 1},     {0.1, 0.9}, {-2, 2},     {0.5, 2},
     {-0.5, 0.5}, {0.2, 0.8}, {-1.5, 1.5}, {1, 3},
 };
 
@@ -44,9 +44,9 @@ typedef struct Check {
   const Unit *last; /* of the program itself */
   FILE *sink;       /* what programs print goes there */
   Point point;
-  rly_value *value;  /* of the text that was evaluated */
-  StrBuf text;       /* that is being made */
-  StrBuf said;       /* why there is no verdict, or what is wrong */
+  rly_value *value; /* of the text that was evaluated */
+  StrBuf text;      /* that is being made */
+  StrBuf said;      /* why there is no verdict, or what is wrong */
   Numbers y, seeds, up, down, gradient, forward, tangent;
   int elements, kinks;
   double largest; /* difference, relative */
@@ -57,7 +57,8 @@ typedef enum Verdict { RIGHT, WRONG, PASSED_OVER, AGAIN } Verdict;
 static const char *const verdicts[] = {
     [RIGHT] = "right", [WRONG] = "wrong", [PASSED_OVER] = "passed over"};
 
-/* --- Values as numbers -------------------------------------------------------- */
+/* --- Values as numbers
+ * -------------------------------------------------------- */
 
 static bool is_wide(const rly_value *v) {
   const char *dtype = rly_value_dtype(v);
@@ -101,7 +102,8 @@ static double dot(const Numbers *a, const Numbers *b) {
   return sum;
 }
 
-/* --- Evaluation ---------------------------------------------------------------- */
+/* --- Evaluation
+ * ---------------------------------------------------------------- */
 
 static void keep(void *data, rly_value *v) {
   Check *c = data;
@@ -119,8 +121,7 @@ static void note_failure(Check *c, rly_status status, bool run) {
   bool late = any && !c->h->cli->limits.timeout && !strcmp(d.code, "E0703");
   c->limit |= exit_status(status) > 2 && !late;
   if (c->limit) return;
-  if (any && !c->said.len)
-    strbuf_addf(&c->said, "%s: %s", d.code, d.message);
+  if (any && !c->said.len) strbuf_addf(&c->said, "%s: %s", d.code, d.message);
   rly_session_diagnostics_clear(c->s);
   rly_diagnostics_clear(c->h->cx);
 }
@@ -133,9 +134,8 @@ static bool evaluate(Check *c, Numbers *out) {
   strbuf_add_char(&c->text, ';');
   rly_snapshot *before =
       c->g->effects & EFFECT_WRITE ? rly_session_snapshot(c->s) : NULL;
-  rly_status status =
-      rly_program_add_text(c->h->program, "<gradcheck>", strbuf_text(&c->text),
-                           c->text.len, 0);
+  rly_status status = rly_program_add_text(
+      c->h->program, "<gradcheck>", strbuf_text(&c->text), c->text.len, 0);
   bool run = status == RLY_OK;
   c->h->print_to = c->sink;
   if (run) status = rly_session_run(c->s, keep, c);
@@ -162,7 +162,8 @@ static bool call_at(Check *c, const double *at, Numbers *out) {
   return evaluate(c, out);
 }
 
-/* --- Adjoints of the value ------------------------------------------------------- */
+/* --- Adjoints of the value
+ * ------------------------------------------------------- */
 
 static void put_shape(Check *c, const rly_value *v) {
   for (int i = 0; i < rly_value_rank(v); i++)
@@ -193,7 +194,8 @@ static void put_seed_tensor(Check *c, rly_value *v) {
   strbuf_add(&c->text, "])");
 }
 
-/* An adjoint of the value, drawn.  False where it holds a function or a cell. */
+/* An adjoint of the value, drawn.  False where it holds a function or a cell.
+ */
 static bool put_seed(Check *c, rly_value *v, int depth) {
   if (depth > DEPTH_MOST) return false;
   const char *ctor = rly_value_constructor(v);
@@ -244,7 +246,8 @@ static bool forward(Check *c, const double *at) {
   return evaluate(c, &c->forward);
 }
 
-/* --- Comparing -------------------------------------------------------------------- */
+/* --- Comparing
+ * -------------------------------------------------------------------- */
 
 /* Is `found` the derivative that was expected, but for rounding? */
 static bool agrees(Check *c, double expected, double found, double most) {
@@ -296,12 +299,13 @@ static Verdict check_element(Check *c, const double *x, double *moved,
 static Verdict check_forward(Check *c, const double *x, double *moved) {
   if (!forward(c, x) || c->forward.len != c->y.len)
     return c->said.len ? WRONG : AGAIN;
-  double back = dot(&c->gradient, &c->tangent), there =
-      dot(&c->seeds, &c->forward);
+  double back = dot(&c->gradient, &c->tangent),
+         there = dot(&c->seeds, &c->forward);
   if (!agrees(c, there, back, nearer)) {
     VEC_CLEAR(&c->said);
-    strbuf_addf(&c->said, "the dot test: v . jvp(u) = %.12g, vjp(v) . u = %.12g",
-                there, back);
+    strbuf_addf(&c->said,
+                "the dot test: v . jvp(u) = %.12g, vjp(v) . u = %.12g", there,
+                back);
     return WRONG;
   }
   if (!differences(c, x, moved, c->tangent.data, 0)) return AGAIN;
@@ -310,14 +314,16 @@ static Verdict check_forward(Check *c, const double *x, double *moved) {
     double slope = (up - down) / (2 * step), found = c->forward.data[i];
     if (!is_smooth(up, y, down) || agrees(c, slope, found, near)) continue;
     VEC_CLEAR(&c->said);
-    strbuf_addf(&c->said, "element %zu of the value: differences %.8g, jvp %.8g",
-                i, slope, found);
+    strbuf_addf(&c->said,
+                "element %zu of the value: differences %.8g, jvp %.8g", i,
+                slope, found);
     return WRONG;
   }
   return RIGHT;
 }
 
-/* --- One function ------------------------------------------------------------------- */
+/* --- One function
+ * ------------------------------------------------------------------- */
 
 static Verdict pass_over(Check *c, const char *why) {
   VEC_CLEAR(&c->said);
@@ -354,7 +360,8 @@ static Verdict check_here(Check *c, const double *x, double *moved) {
   if (worst != RIGHT) return worst;
   if (c->elements == 0) {
     VEC_CLEAR(&c->said);
-    strbuf_add(&c->said, "it has a kink or a jump at each point that was tried");
+    strbuf_add(&c->said,
+               "it has a kink or a jump at each point that was tried");
     return AGAIN;
   }
   return check_forward(c, x, moved);
@@ -401,8 +408,9 @@ static const Global *at_some_rank(Check *c, const Global *f) {
     if (status != RLY_OK) note_failure(c, status, false);
   }
   const Global *g =
-      status == RLY_OK ? scope_global(&p->user, name_of(p->names, strbuf_text(&name)))
-            : NULL;
+      status == RLY_OK
+          ? scope_global(&p->user, name_of(p->names, strbuf_text(&name)))
+          : NULL;
   strbuf_done(&name);
   strbuf_done(&text);
   return g;
@@ -421,7 +429,8 @@ static Verdict check_function(Check *c) {
   return v == AGAIN ? PASSED_OVER : v;
 }
 
-/* --- The command ---------------------------------------------------------------------- */
+/* --- The command
+ * ---------------------------------------------------------------------- */
 
 static void print_verdict(Check *c, const char *name, Verdict v, bool first) {
   StrBuf out;
@@ -498,7 +507,8 @@ static int check_all(Host *h, Check *c) {
   if (h->cli->json) host_write(h, "{\"functions\": [", 15);
   for (const Unit *u = p->units; u && !c->limit;
        u = u == c->last ? NULL : u->next)
-    for (int i = 0; !u->source->library && i < u->item_count && !c->limit; i++) {
+    for (int i = 0; !u->source->library && i < u->item_count && !c->limit;
+         i++) {
       const Global *g = c->g = item_global(p, &u->items[i]);
       if (!is_chosen(h, &u->items[i], g)) continue;
       Verdict v = check_function(c);
@@ -540,8 +550,8 @@ static rly_status begin(Host *h) {
   rly_options limits = rly_session_limits(h->session);
   if (!limits.timeout) limits.timeout = PATIENCE;
   rly_session_set_limits(h->session, &limits);
-  rly_status status = rly_program_add_text(h->program, "<gradcheck>", none,
-                                           sizeof none - 1, 0);
+  rly_status status =
+      rly_program_add_text(h->program, "<gradcheck>", none, sizeof none - 1, 0);
   rly_value *unit = NULL;
   if (status == RLY_OK)
     status = rly_session_call(h->session, "gradcheck_of", 0, NULL, &unit);

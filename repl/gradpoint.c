@@ -36,7 +36,8 @@ static void put(Point *pt, const char *text) {
   VEC_PUSH(&pt->pieces, (Piece){.kind = PIECE_TEXT, .text = text});
 }
 
-/* --- Tensors ------------------------------------------------------------------ */
+/* --- Tensors
+ * ------------------------------------------------------------------ */
 
 /* The size of a dimension: names have one each. */
 static int64_t size_of(Point *pt, const Type *fn, Dim d) {
@@ -69,8 +70,9 @@ static void put_element(Point *pt, DType dtype, const char *path) {
 static void put_rows(Point *pt, const Type *t, const int64_t *shape, int axis,
                      const char *index) {
   if (axis == t->rank) {
-    const char *path =
-        t->rank ? arena_printf(&pt->arena, "%s[%s]", pt->path, index) : pt->path;
+    const char *path = t->rank
+                           ? arena_printf(&pt->arena, "%s[%s]", pt->path, index)
+                           : pt->path;
     put_element(pt, (DType)t->dtype, path);
     return;
   }
@@ -109,7 +111,8 @@ static bool put_tensor(Point *pt, const Type *fn, const Type *t) {
   return true;
 }
 
-/* --- Other values ---------------------------------------------------------------- */
+/* --- Other values
+ * ---------------------------------------------------------------- */
 
 static bool put_value(Point *pt, const Type *fn, const Type *t, int level);
 
@@ -207,7 +210,8 @@ static bool put_value(Point *pt, const Type *fn, const Type *t, int level) {
   return true;
 }
 
-/* --- Functions of any shape ------------------------------------------------------ */
+/* --- Functions of any shape
+ * ------------------------------------------------------ */
 
 static const TypeExpr *dim_argument(Arena *a, int64_t size) {
   DimExpr *d = ARENA_NEW(a, DimExpr);
@@ -229,8 +233,10 @@ static const TypeExpr *argument_of(Arena *a, ParamKind kind, int rank) {
   if (kind != KIND_SHAPE) return t;
   const TypeExpr **dims = ARENA_ARRAY(a, const TypeExpr *, (size_t)rank + 1);
   for (int i = 0; dims && i < rank; i++) dims[i] = dim_argument(a, 2 + i % 2);
-  *t = (TypeExpr){
-      .kind = TX_TUPLE, .arg_count = dims ? rank : 0, .args = dims, .height = 1};
+  *t = (TypeExpr){.kind = TX_TUPLE,
+                  .arg_count = dims ? rank : 0,
+                  .args = dims,
+                  .height = 1};
   return t;
 }
 
@@ -257,12 +263,12 @@ void put_instance(Program *p, const Global *f, const char *name, int rank,
   arena_done(&a);
 }
 
-/* --- Points ------------------------------------------------------------------------ */
+/* --- Points
+ * ------------------------------------------------------------------------ */
 
 static void start(Point *pt, Program *p, uint64_t seed, double low,
                   double high) {
-  *pt = (Point){
-      .p = p, .seed = seed, .chance = seed, .low = low, .high = high};
+  *pt = (Point){.p = p, .seed = seed, .chance = seed, .low = low, .high = high};
   arena_init(&pt->arena, p->mem);
   VEC_INIT(&pt->pieces, p->mem);
   VEC_INIT(&pt->slots, p->mem);
@@ -290,7 +296,8 @@ bool point_draw(Point *pt, Program *p, const Type *fn, const Fn *names,
                 uint64_t seed, double low, double high) {
   start(pt, p, seed, low, high);
   for (int i = 0; i < fn->count; i++) {
-    const char *name = i < names->param_count ? names->params[i]->name->text : "";
+    const char *name =
+        i < names->param_count ? names->params[i]->name->text : "";
     pt->path = arena_printf(&pt->arena, "%%%s", name);
     if (i) put(pt, ", ");
     if (!put_value(pt, fn, fn->args[i], 0)) return false;

@@ -29,7 +29,7 @@ typedef struct Point {
   Arena arena;
   uint64_t seed, chance; /* of the draws, and their state */
   double low, high;
-  const char *path; /* of what is drawn */
+  const char *path;    /* of what is drawn */
   const char *refused; /* why there is none; or NULL */
   VEC(Piece) pieces;
   VEC(PointSlot) slots;

@@ -12,7 +12,7 @@
 void line_init(const Repl *r);
 /* A line without its newline, which the caller frees; NULL at the end of input.
  * It begins with `indent` blanks, which the user may delete.  If
- * `*interrupted` is set, Ctrl-C ended the line, which is to be discarded.  Where
+ * `*interrupted` is set, Ctrl-C ended the line, which is to be discarded. Where
  * it came after Enter, the handler that was there before has been called. */
 char *line_read(const char *prompt, int indent, bool *interrupted);
 /* Can entries of several lines be edited in place?  Not in a build without

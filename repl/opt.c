@@ -115,7 +115,7 @@ static bool read_passes(Opt *o) {
   int level = cli->level0 ? 0 : cli->level2 ? 2 : 1;
   if (!pipeline) return false;
   pipeline->count = 0;
-  const char *text = cli->passes                 ? cli->passes
+  const char *text = cli->passes ? cli->passes
                      : cli->exec.count + cli->rules.count == 0
                          ? pipeline_level(level)
                      : cli->level1 || level != 1 ? pipeline_level(level)

@@ -14,9 +14,9 @@
 #include "repl/verify.h"
 
 enum {
-  TRIALS = 4096,  /* unless --trials says otherwise */
-  A_TIME = 16,    /* trials of an instance, at most */
-  FILLS = 64,     /* of which the edges come in turn */
+  TRIALS = 4096, /* unless --trials says otherwise */
+  A_TIME = 16,   /* trials of an instance, at most */
+  FILLS = 64,    /* of which the edges come in turn */
   DRAWS_MOST = 20000,
   SHAPES_MOST = 512,
   SECONDS = 10, /* of a rule, unless --budget says otherwise */
@@ -80,8 +80,7 @@ static void try_rule(Verify *v, Subject *s, RuleGrade grade, bool all,
   bool wide = grade.kind == GRADE_REAL;
   *f = (Finding){0};
   for (int n = 0; n < DRAWS_MOST && f->trials < v->trials && !f->late; n++) {
-    Origin origin = {
-        {rng_next(&r)}, n % 4 == 0 ? DRAW_SMALL : DRAW_ALL, wide};
+    Origin origin = {{rng_next(&r)}, n % 4 == 0 ? DRAW_SMALL : DRAW_ALL, wide};
     f->late = (n & 15) == 15 && now() - start > v->budget;
     if (mem_exhausted(v->h->program->mem)) return;
     if (!instance_make(s, origin, i)) continue;
@@ -198,8 +197,10 @@ static void say_refuted(Verify *v, Subject *s, Instance *i, const Finding *f) {
   rule_print_args(&i->draw.bound, &args);
   instance_print(s, i, &program);
   if (v->h->cli->json) {
-    strbuf_addf(&v->out, ", \"held\": false, \"trials\": %" PRIu64
-                ", \"counterexample\": \"", f->trials);
+    strbuf_addf(&v->out,
+                ", \"held\": false, \"trials\": %" PRIu64
+                ", \"counterexample\": \"",
+                f->trials);
     strbuf_add_escaped(&v->out, strbuf_text(&program), program.len);
     strbuf_add(&v->out, "\", \"at\": \"");
     strbuf_add_escaped(&v->out, strbuf_text(&args), args.len);
@@ -222,9 +223,10 @@ static void say_refuted(Verify *v, Subject *s, Instance *i, const Finding *f) {
 
 static void say_held(Verify *v, const Item *item, const Finding *f) {
   if (v->h->cli->json) {
-    strbuf_addf(&v->out, ", \"held\": true, \"trials\": %" PRIu64
-                ", \"shapes\": %d, \"dtypes\": %d}\n", f->trials,
-                f->shape_count, __builtin_popcountll(f->dtypes));
+    strbuf_addf(&v->out,
+                ", \"held\": true, \"trials\": %" PRIu64
+                ", \"shapes\": %d, \"dtypes\": %d}\n",
+                f->trials, f->shape_count, __builtin_popcountll(f->dtypes));
     return;
   }
   strbuf_add(&v->out, "held at ");
@@ -242,8 +244,9 @@ static bool report_unsatisfied(Verify *v, const Item *item) {
                        "no instance of `@%s` that was drawn satisfies its "
                        "types and its condition",
                        item->name->text);
-  diag_hint(d, "a condition that holds of rare arguments needs them in the "
-               "types: Tensor[(n, n), d] for a square");
+  diag_hint(d,
+            "a condition that holds of rare arguments needs them in the "
+            "types: Tensor[(n, n), d] for a square");
   return false;
 }
 
@@ -294,10 +297,10 @@ static bool verify_file(Verify *v, const char *path) {
       all &= verify_rule(v, item);
   }
   if (ok && all && v->rules == before) {
-    diag_error(h->program->ir->diags, E0906, SPAN_NONE,
-               h->cli->rule.count ? "%s has no rule of that name"
-                                  : "%s has no rules",
-               path);
+    diag_error(
+        h->program->ir->diags, E0906, SPAN_NONE,
+        h->cli->rule.count ? "%s has no rule of that name" : "%s has no rules",
+        path);
     ok = false;
   }
   v->stopped |= mem_exhausted(h->program->mem);

@@ -7,12 +7,12 @@
 
 /* How far the results of two sides are apart. */
 typedef struct Distance {
-  uint64_t ulps;  /* the most of any float; 0 of what is equal */
-  bool apart;     /* more than that: another shape, integer, NaN or error */
+  uint64_t ulps;   /* the most of any float; 0 of what is equal */
+  bool apart;      /* more than that: another shape, integer, NaN or error */
   double relative; /* the most, of finite floats; by the greatest element */
-  int64_t at;     /* the first element that differs; -1: none, or no element */
-  int field;      /* in which tensor of the result */
-  bool undefined; /* the left side is no real number */
+  int64_t at;      /* the first element that differs; -1: none, or no element */
+  int field;       /* in which tensor of the result */
+  bool undefined;  /* the left side is no real number */
 } Distance;
 
 /* A rule under test: its instances are functions of a program of its own. */

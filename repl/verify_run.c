@@ -77,11 +77,11 @@ bool instance_make(Subject *s, Origin origin, Instance *out) {
  * be told from wrong. */
 static DrawFill fill_of(const Instance *i, int trial) {
   if (i->origin.wide) return trial % 4 == 0 ? FILL_WHOLE : FILL_PLAIN;
-  return trial < DRAW_EDGES     ? FILL_EDGE
-         : trial % 4 == 0       ? FILL_EDGES
-         : trial % 4 == 1       ? FILL_PLAIN
-         : trial % 4 == 2       ? FILL_WHOLE
-                                : FILL_MIXED;
+  return trial < DRAW_EDGES ? FILL_EDGE
+         : trial % 4 == 0   ? FILL_EDGES
+         : trial % 4 == 1   ? FILL_PLAIN
+         : trial % 4 == 2   ? FILL_WHOLE
+                            : FILL_MIXED;
 }
 
 static Value constant_bits(DType t, const AttrExpr *x) {
@@ -198,8 +198,7 @@ static void compare(Distance *d, rly_value *a, rly_value *b) {
 static void take_error(rly_session *s, char code[8]) {
   rly_diagnostic d;
   code[0] = 0;
-  if (rly_session_diagnostic_get(s, 0, &d))
-    snprintf(code, 8, "%.7s", d.code);
+  if (rly_session_diagnostic_get(s, 0, &d)) snprintf(code, 8, "%.7s", d.code);
   rly_session_diagnostics_clear(s);
 }
 

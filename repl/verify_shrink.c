@@ -10,7 +10,7 @@ enum {
   SMALLER_MOST = 100,   /* until so many were tried */
   FILLS = 40,           /* values of each */
   REFILLS = 1000,
-  ELEMENTS_MOST = 64,  /* that are made simpler one by one */
+  ELEMENTS_MOST = 64, /* that are made simpler one by one */
 };
 
 static bool refutes(Subject *s, const Instance *i, RuleGrade grade) {

@@ -105,8 +105,7 @@ static bool ints(Val *x, Val *y) {
 static Val *f_add(Arena *a, Val *const *x) {
   int64_t n;
   if (!is_number(x[0]) || !is_number(x[1])) return NULL;
-  if (!ints(x[0], x[1]))
-    return attr_expr_real(a, number(x[0]) + number(x[1]));
+  if (!ints(x[0], x[1])) return attr_expr_real(a, number(x[0]) + number(x[1]));
   return __builtin_add_overflow(x[0]->integer, x[1]->integer, &n)
              ? NULL
              : attr_expr_int(a, n);
@@ -115,8 +114,7 @@ static Val *f_add(Arena *a, Val *const *x) {
 static Val *f_subtract(Arena *a, Val *const *x) {
   int64_t n;
   if (!is_number(x[0]) || !is_number(x[1])) return NULL;
-  if (!ints(x[0], x[1]))
-    return attr_expr_real(a, number(x[0]) - number(x[1]));
+  if (!ints(x[0], x[1])) return attr_expr_real(a, number(x[0]) - number(x[1]));
   return __builtin_sub_overflow(x[0]->integer, x[1]->integer, &n)
              ? NULL
              : attr_expr_int(a, n);
@@ -125,8 +123,7 @@ static Val *f_subtract(Arena *a, Val *const *x) {
 static Val *f_multiply(Arena *a, Val *const *x) {
   int64_t n;
   if (!is_number(x[0]) || !is_number(x[1])) return NULL;
-  if (!ints(x[0], x[1]))
-    return attr_expr_real(a, number(x[0]) * number(x[1]));
+  if (!ints(x[0], x[1])) return attr_expr_real(a, number(x[0]) * number(x[1]));
   return __builtin_mul_overflow(x[0]->integer, x[1]->integer, &n)
              ? NULL
              : attr_expr_int(a, n);
@@ -135,8 +132,7 @@ static Val *f_multiply(Arena *a, Val *const *x) {
 /* Of integers only where nothing is left over. */
 static Val *f_divide(Arena *a, Val *const *x) {
   if (!is_number(x[0]) || !is_number(x[1])) return NULL;
-  if (!ints(x[0], x[1]))
-    return attr_expr_real(a, number(x[0]) / number(x[1]));
+  if (!ints(x[0], x[1])) return attr_expr_real(a, number(x[0]) / number(x[1]));
   int64_t n = x[0]->integer, by = x[1]->integer;
   if (by == 0 || by == -1) return by ? f_multiply(a, x) : NULL;
   return n % by ? NULL : attr_expr_int(a, n / by);
@@ -168,8 +164,8 @@ static Val *f_not_equal(Arena *a, Val *const *x) {
 
 static Val *ordered(Arena *a, Val *x, Val *y, bool equal) {
   if (!is_number(x) || !is_number(y)) return NULL;
-  return attr_expr_bool(a, equal ? number(x) <= number(y)
-                                 : number(x) < number(y));
+  return attr_expr_bool(a,
+                        equal ? number(x) <= number(y) : number(x) < number(y));
 }
 
 static Val *f_less(Arena *a, Val *const *x) {
@@ -261,7 +257,8 @@ static Val *f_inverse(Arena *a, Val *const *x) {
   for (int i = 0; i < list->count; i++) {
     Val *axis = x[0]->items[i];
     if (axis->kind != AX_INT) return NULL;
-    int64_t at = axis->integer < 0 ? axis->integer + list->count : axis->integer;
+    int64_t at =
+        axis->integer < 0 ? axis->integer + list->count : axis->integer;
     if (at < 0 || at >= list->count || items[at]) return NULL;
     items[at] = attr_expr_int(a, i);
   }
@@ -411,8 +408,8 @@ const char *rule_function_near(const char *name) {
 static Val *eval_fact(const RuleBound *b, const char *name, int var) {
   Dim dims[RANK_MAX];
   DType dtype = DTYPE_NONE;
-  bool typed = !strcmp(name, "rank") || !strcmp(name, "shape") ||
-               !strcmp(name, "dtype");
+  bool typed =
+      !strcmp(name, "rank") || !strcmp(name, "shape") || !strcmp(name, "dtype");
   if (!typed) return b->fact(b, name, var);
   int rank = b->shape(b, var, &dtype, dims);
   if (*name == 'd')
@@ -494,8 +491,8 @@ static Val *list_with(const RuleBound *b, const AttrExpr *x) {
   Val **made = ARENA_ARRAY(b->arena, Val *, (size_t)x->count + 1), **items;
   for (int i = 0; made && i < x->count; i++) {
     if (!(made[i] = rule_attr(b, x->items[i]))) return NULL;
-    bool splat = x->items[i]->kind == AX_EXPR &&
-                 x->items[i]->expr->sugar == SUGAR_SPLAT;
+    bool splat =
+        x->items[i]->kind == AX_EXPR && x->items[i]->expr->sugar == SUGAR_SPLAT;
     count += splat && made[i]->kind == AX_LIST ? made[i]->count : 1;
   }
   AttrExpr *list = attr_expr_list(b->arena, count, &items);

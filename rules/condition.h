@@ -12,8 +12,8 @@
 /* What a parameter in brackets stands for. */
 typedef struct RuleArg {
   bool known;
-  Dim dim;    /* of a Dim */
-  int rank;   /* of a Shape */
+  Dim dim;  /* of a Dim */
+  int rank; /* of a Shape */
   Dim dims[RANK_MAX];
   DType dtype; /* of a dtype */
 } RuleArg;
@@ -23,8 +23,8 @@ typedef struct RuleBound {
   Program *p;
   Arena *arena;
   const Rule *rule;
-  RuleArg *args;           /* by parameter in brackets */
-  const AttrExpr **attrs;  /* by attribute variable; NULL: nothing yet */
+  RuleArg *args;          /* by parameter in brackets */
+  const AttrExpr **attrs; /* by attribute variable; NULL: nothing yet */
   bool wide; /* an instance has float64 for every dtype of floats */
   /* The type of a parameter: its dtype and its dims, of which some may be no
    * numbers; the rank, or -1 where that is not known. */

@@ -48,9 +48,9 @@ static void draw_shape(Rng *r, DrawSize size, const RuleArg *before,
 }
 
 static DType draw_dtype(Rng *r, ParamKind kind) {
-  static const DType often[] = {DT_FLOAT32, DT_INT32,  DT_FLOAT64, DT_INT64,
-                                DT_BOOL,    DT_FLOAT16, DT_UINT8,  DT_INT8,
-                                DT_BFLOAT16, DT_UINT32, DT_INT16,  DT_UINT64};
+  static const DType often[] = {DT_FLOAT32,  DT_INT32,   DT_FLOAT64, DT_INT64,
+                                DT_BOOL,     DT_FLOAT16, DT_UINT8,   DT_INT8,
+                                DT_BFLOAT16, DT_UINT32,  DT_INT16,   DT_UINT64};
   DType t;
   do t = often[rng_below(r, sizeof often / sizeof *often)];
   while (!kind_info[kind].member(t));
@@ -86,8 +86,8 @@ static int64_t dim_number_of(const RuleBound *b, const DimExpr *d) {
   ok = dim_expr_postfix(d, &postfix);
   for (size_t i = 0; ok && i < postfix.len; i++) {
     const DimExpr *at = postfix.data[i];
-    int64_t y = at->left ? VEC_POP(&stack) : 0, x = at->left ? VEC_POP(&stack)
-                                                             : at->number;
+    int64_t y = at->left ? VEC_POP(&stack) : 0,
+            x = at->left ? VEC_POP(&stack) : at->number;
     bool over = false;
     switch (at->kind) {
       case DX_NUMBER: break;
@@ -233,9 +233,9 @@ static const AttrExpr *draw_attr(RuleBound *b, Rng *r, const AttrSpec *spec,
     case AT_INTS: return draw_ints(b, r, spec, v);
     case AT_LISTS: return draw_lists(b, r, v->rank);
     case AT_STRING:
-      return spec->words ? draw_word(b, r, spec->words)
-                         : attr_expr_text(b->arena, spec->text ? spec->text
-                                                               : "");
+      return spec->words
+                 ? draw_word(b, r, spec->words)
+                 : attr_expr_text(b->arena, spec->text ? spec->text : "");
     default: return NULL;
   }
 }
@@ -302,8 +302,7 @@ static bool draw(Program *p, Arena *arena, const Rule *rule, Rng *r,
   static const VarDraw none = {.count = 1};
   for (int i = 0; i < rule->attr_count; i++) {
     if (!rule->attrs[i].spec) return false;
-    b->attrs[i] =
-        draw_attr(b, r, rule->attrs[i].spec, first ? first : &none);
+    b->attrs[i] = draw_attr(b, r, rule->attrs[i].spec, first ? first : &none);
     if (!b->attrs[i]) return false;
   }
   return rule_holds(b);

@@ -1,7 +1,7 @@
 /* A rule at given arguments.
  *
- *   rule @r[s: Shape, d: DType](%x: Tensor[s, d]) { transpose(%x, axes=$p) } ...
- *   s = (2, 3), d = float32, $p = [1, 0]
+ *   rule @r[s: Shape, d: DType](%x: Tensor[s, d]) { transpose(%x, axes=$p) }
+ * ... s = (2, 3), d = float32, $p = [1, 0]
  *   -------------------------------------------------------------------------
  *   fn (%x: Tensor[(2, 3), float32]) { transpose(%x, axes=[1, 0]) }
  *
@@ -41,8 +41,7 @@ static const TypeExpr *arg_type(const RuleBound *b, int param) {
   const RuleArg *arg = &b->args[param];
   if (p->kind == KIND_DIM) return number_type(b->arena, arg->dim, p->span);
   if (p->kind == KIND_TYPE) return tensor_type(b->arena, DT_FLOAT32, p->span);
-  if (p->kind != KIND_SHAPE)
-    return tensor_type(b->arena, arg->dtype, p->span);
+  if (p->kind != KIND_SHAPE) return tensor_type(b->arena, arg->dtype, p->span);
   TypeExpr *t = ARENA_NEW(b->arena, TypeExpr);
   const TypeExpr **dims =
       ARENA_ARRAY(b->arena, const TypeExpr *, (size_t)arg->rank + 1);
@@ -109,10 +108,11 @@ static const Expr *wide_literal(const RuleBound *b, const Expr *e) {
 
 /* "float64" for the name of another dtype of floats. */
 static const AttrExpr *wide_attr(const RuleBound *b, const AttrExpr *x) {
-  DType t = x->kind == AX_STRING ? dtype_find(x->text, (size_t)x->count)
-                                 : DTYPE_NONE;
-  return t != DTYPE_NONE && narrow_float(t) ? attr_expr_text(b->arena, "float64")
-                                            : x;
+  DType t =
+      x->kind == AX_STRING ? dtype_find(x->text, (size_t)x->count) : DTYPE_NONE;
+  return t != DTYPE_NONE && narrow_float(t)
+             ? attr_expr_text(b->arena, "float64")
+             : x;
 }
 
 static bool put_attrs(const RuleBound *b, const Expr *was, Expr *made) {
@@ -150,12 +150,11 @@ const Expr *rule_side(const RuleBound *b, const Expr *side) {
   }
   const Expr *body = expr_map_end(&m);
   Fn *fn = ARENA_NEW(b->arena, Fn);
-  Var **params =
-      ARENA_ARRAY(b->arena, Var *, (size_t)rule->param_count + 1);
+  Var **params = ARENA_ARRAY(b->arena, Var *, (size_t)rule->param_count + 1);
   if (!ok || !body || !params) return NULL;
   for (int i = 0; i < rule->param_count; i++)
-    params[i] = var_new(b->arena, rule->params[i]->name,
-                        rule->params[i]->span, rule_type(b, i));
+    params[i] = var_new(b->arena, rule->params[i]->name, rule->params[i]->span,
+                        rule_type(b, i));
   *fn = (Fn){.body = body, .params = params, .param_count = rule->param_count};
   Expr *e = expr_new(b->arena, EX_FN, side->span);
   e->fn = fn;

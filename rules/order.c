@@ -11,7 +11,13 @@
  * trace. */
 #include "rules/rule.h"
 
-typedef enum EventKind { EVALUATE, CALL, BEGIN_IF, BEGIN_ELSE, END_IF } EventKind;
+typedef enum EventKind {
+  EVALUATE,
+  CALL,
+  BEGIN_IF,
+  BEGIN_ELSE,
+  END_IF
+} EventKind;
 
 typedef struct Event {
   EventKind kind;
@@ -53,8 +59,7 @@ static void list_if(Order *o, const Expr *e) {
 /* Bounded by RULE_NODES_MAX. */
 static void list(Order *o, const Expr *e) {
   int var = rule_var(o->rule, e);
-  if (var >= 0 && !is_pure(o->rule, var))
-    add(o, EVALUATE, var, e->span);
+  if (var >= 0 && !is_pure(o->rule, var)) add(o, EVALUATE, var, e->span);
   if (e->kind == EX_IF) {
     list_if(o, e);
     return;
@@ -65,8 +70,7 @@ static void list(Order *o, const Expr *e) {
   else
     for (int i = 0; i < e->count; i++) list(o, e->args[i]);
   int callee = e->kind == EX_CALL ? rule_var(o->rule, e->call.callee) : -1;
-  if (callee >= 0 && !is_pure(o->rule, callee))
-    add(o, CALL, callee, e->span);
+  if (callee >= 0 && !is_pure(o->rule, callee)) add(o, CALL, callee, e->span);
 }
 
 /* How often the variable is evaluated whatever branch is taken, and at all. */
@@ -111,16 +115,17 @@ static void report(Program *p, const Rule *rule, const Order *left,
                      "%d: it may have an effect",
                      name, is, was);
     diag_note(d, last_of(left, var), "evaluated here on the left side");
-    diag_hint(d, "where that is meant: when pure(%%%s), of an expression that "
-                 "does nothing but give its value", name);
+    diag_hint(d,
+              "where that is meant: when pure(%%%s), of an expression that "
+              "does nothing but give its value",
+              name);
     return;
   }
   int i = 0;
   while (left->events[i].kind == right->events[i].kind &&
          left->events[i].var == right->events[i].var)
     i++;
-  const char *name =
-      rule->fn->params[right->events[i].var]->name->text;
+  const char *name = rule->fn->params[right->events[i].var]->name->text;
   bool is_var = right->events[i].kind <= CALL;
   Diag *d = diag_error(p->diags, E0904, right->events[i].span,
                        is_var ? "the right side evaluates `%%%s` earlier than "
@@ -129,8 +134,9 @@ static void report(Program *p, const Rule *rule, const Order *left,
                                 "evaluated what the left one has%.0s",
                        name);
   diag_note(d, left->events[i].span, "first on the left side");
-  diag_hint(d, "the order of effects would change; where all variables but one "
-               "are pure it cannot: when pure(%%%s)",
+  diag_hint(d,
+            "the order of effects would change; where all variables but one "
+            "are pure it cannot: when pure(%%%s)",
             is_var ? name : rule->fn->params[0]->name->text);
 }
 

@@ -202,16 +202,19 @@ static void check_call(Checks *c, const Expr *e, Side side) {
   bool named = callee->kind == EX_IDENT;
   if (side == WHEN && named) {
     if (rule_function(callee->name->text, e->count)) return;
-    Diag *d = wrong(c, e->span, "a condition has no function `%s` of so many "
-                    "arguments", callee->name->text);
+    Diag *d = wrong(c, e->span,
+                    "a condition has no function `%s` of so many "
+                    "arguments",
+                    callee->name->text);
     const char *near = rule_function_near(callee->name->text);
     if (near) diag_hint(d, "did you mean `%s`?", near);
     return;
   }
   if (callee->kind == EX_LOCAL) return;
   if (!op) {
-    Diag *d = wrong(c, callee->span, "%s", named
-                    ? "this is no operator: a rule is about operators and its "
+    Diag *d =
+        wrong(c, callee->span, "%s",
+              named ? "this is no operator: a rule is about operators and its "
                       "own variables"
                     : "a rule calls operators and its own variables");
     const char *refused = named ? op_refused(callee->name->text) : NULL;
@@ -221,8 +224,8 @@ static void check_call(Checks *c, const Expr *e, Side side) {
   for (int i = 0; i < e->call.attr_count; i++) {
     const Attr *attr = &e->call.attrs[i];
     if (!attr->name || rule_attr_index(op, attr->name) < 0) {
-      Diag *d = wrong(c, attr->span, "`%s` has no attribute of this name",
-                      op->name);
+      Diag *d =
+          wrong(c, attr->span, "`%s` has no attribute of this name", op->name);
       diag_hint(d, "rly ops %s lists those that it has", op->name);
       continue;
     }
@@ -305,9 +308,9 @@ static void check_params(Checks *c) {
       wrong(c, v->span, "the type of `%%%s` must be written out",
             v->name->text);
     if (c->seen >> i & 1) continue;
-    Diag *d = diag_error(c->p->diags, E0902, v->span,
-                         "`%%%s` does not occur on the left side",
-                         v->name->text);
+    Diag *d =
+        diag_error(c->p->diags, E0902, v->span,
+                   "`%%%s` does not occur on the left side", v->name->text);
     diag_note(d, c->rule->left->span, "the left side, which binds variables");
   }
   for (int i = 0; i < fn->type_param_count; i++) {
@@ -339,8 +342,9 @@ bool rule_check(Program *p, const Rule *rule) {
   if (!check_size(&c)) return false;
   const Expr *root = rule_bare(rule->left);
   if (root->kind == EX_LOCAL || root->kind == EX_CONST)
-    wrong(&c, root->span, "%s", "the left side is a call, a tuple or an `if`: "
-                                "this would fit everywhere");
+    wrong(&c, root->span, "%s",
+          "the left side is a call, a tuple or an `if`: "
+          "this would fit everywhere");
   check_names_in(&c, rule->left, LEFT);
   check_params(&c);
   check_names_in(&c, rule->right, RIGHT);

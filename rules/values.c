@@ -8,12 +8,12 @@
  * by conversion: what it cannot hold rounds or saturates. */
 Value draw_edge(DType dtype, int i) {
   static const double reals[DRAW_EDGES] = {
-      0,   1,        -0.0,      NAN,  INFINITY, -1,
+      0,   1,         -0.0,     NAN,      INFINITY,       -1,
       0.5, -INFINITY, 0x1p-126, 0x1p-149, 0x1.fffffep127, 2};
   if (dtype == DT_BOOL) return bits_from_i64(dtype, i & 1);
   if (dtype_is_float(dtype)) return bits_from_f64(dtype, reals[i]);
   int64_t least = dtype_min_int(dtype), most = (int64_t)dtype_max_int(dtype);
-  const int64_t ints[DRAW_EDGES] = {0,         1, 2,         -1, least, most,
+  const int64_t ints[DRAW_EDGES] = {0,         1, 2,        -1, least, most,
                                     least + 1, 3, most - 1, -2, 5,     most};
   int64_t n = ints[i];
   return bits_from_i64(dtype, n < 0 && least == 0 ? most + n + 1 : n);
@@ -22,8 +22,8 @@ Value draw_edge(DType dtype, int i) {
 static Value draw_plain(Rng *r, DType dtype, bool near) {
   if (dtype == DT_BOOL) return bits_from_i64(dtype, rng_below(r, 2));
   if (!dtype_is_float(dtype))
-    return near ? bits_from_i64(dtype, rng_below(r, 9) -
-                                           (dtype_min_int(dtype) ? 4 : 0))
+    return near ? bits_from_i64(
+                      dtype, rng_below(r, 9) - (dtype_min_int(dtype) ? 4 : 0))
                 : bits_from_i64(dtype, (int64_t)rng_next(r));
   double u = (double)(rng_next(r) >> 11) * 0x1p-53;
   double sign = rng_below(r, 2) ? 1 : -1;

@@ -7,11 +7,11 @@
 
 /* How elements are filled. */
 typedef enum DrawFill {
-  FILL_EDGE,   /* all the same edge value, the `turn`-th */
-  FILL_EDGES,  /* edge values by chance */
-  FILL_MIXED,  /* edges among ordinary numbers */
-  FILL_WHOLE,  /* small whole numbers, of which sums are exact */
-  FILL_PLAIN,  /* ordinary numbers, which sums and products keep in range */
+  FILL_EDGE,  /* all the same edge value, the `turn`-th */
+  FILL_EDGES, /* edge values by chance */
+  FILL_MIXED, /* edges among ordinary numbers */
+  FILL_WHOLE, /* small whole numbers, of which sums are exact */
+  FILL_PLAIN, /* ordinary numbers, which sums and products keep in range */
 } DrawFill;
 enum { DRAW_EDGES = 12 };
 /* The i-th edge value of the dtype, simplest first. */

@@ -165,15 +165,13 @@ static void look_at(void *of, Part p, Looked *out) {
   const StepMachine *m = of;
   const StepObj *v = obj_of(p);
   *out = (Looked){.kind = PART_OTHER};
-  if (v->kind == V_TUPLE) {
+  if (v->kind == V_TUPLE)
     *out = (Looked){.kind = PART_TUPLE, .count = (int)v->count};
-  } else if (v->kind == V_DATA) {
-    *out = (Looked){
-        .kind = PART_DATA, .count = (int)v->count, .ctor = v->ctor};
-  } else if (v->kind == V_TENSOR && v->tensor->rank > 0 &&
-             dtype_is_float((DType)v->tensor->dtype)) {
+  else if (v->kind == V_DATA)
+    *out = (Looked){.kind = PART_DATA, .count = (int)v->count, .ctor = v->ctor};
+  else if (v->kind == V_TENSOR && v->tensor->rank > 0 &&
+           dtype_is_float((DType)v->tensor->dtype))
     *out = (Looked){.kind = PART_FLOATS, .tensor = v->tensor};
-  }
   (void)m;
 }
 

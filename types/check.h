@@ -78,7 +78,7 @@ typedef struct Sinking {
  * Whoever pushes to the checker's leaves it as it was. */
 typedef VEC(const Expr *) Spine;
 
-/* --- Functions of `map_leaves` --------------------------------------------- */
+/* --- Functions of `map_leaves` -------------------------------------------- */
 
 /* A literal, and what names meant where it stands. */
 typedef struct LeafText {

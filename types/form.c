@@ -21,9 +21,9 @@ static bool holds_state(const Ty *t) {
 
 /* A function or a cell inside a type, and where. */
 typedef struct Inside {
-  const char *what;  /* NULL: there is none */
-  const Ctor *ctor;  /* of which it is a field; NULL: of a tuple, */
-  int index;         /* this one */
+  const char *what; /* NULL: there is none */
+  const Ctor *ctor; /* of which it is a field; NULL: of a tuple, */
+  int index;        /* this one */
 } Inside;
 
 static void note_inside(Inside *found, const Ctor *ctor, int index, bool fn) {
@@ -78,19 +78,19 @@ static bool check_inside(Infer *in, const Constraint *c, Ty *t) {
   const char *label = NULL;
   if (found.ctor && found.ctor->labels && found.ctor->labels[found.index].name)
     label = found.ctor->labels[found.index].name->text;
-  const char *part =
-      label        ? arena_printf(in->arena, "field `%s`", label)
-      : found.ctor ? arena_printf(in->arena, "field %d of `%s`", found.index,
-                                  found.ctor->name->text)
-                   : arena_printf(in->arena, "part %d", found.index);
+  const char *part = label ? arena_printf(in->arena, "field `%s`", label)
+                     : found.ctor
+                         ? arena_printf(in->arena, "field %d of `%s`",
+                                        found.index, found.ctor->name->text)
+                         : arena_printf(in->arena, "part %d", found.index);
   Diag *d = diag_error(in->p->diags, E0218, c->e->args[0]->span,
                        "`%s` has no gradient for %s, %s in an argument of "
                        "type %s",
                        c->op->name, part, found.what, ty_text(in, t));
-  if (found.ctor)
-    diag_note(d, found.ctor->span, "it is declared here");
-  diag_hint(d, "make it an argument of its own, whose gradient is (), or "
-               "capture it");
+  if (found.ctor) diag_note(d, found.ctor->span, "it is declared here");
+  diag_hint(d,
+            "make it an argument of its own, whose gradient is (), or "
+            "capture it");
   return false;
 }
 
@@ -229,7 +229,8 @@ static Ty *infer_vjp(Infer *in, const Expr *e, Ty **args) {
   if (!both) return in->error;
   Ty *seed = primes(in, e, false, 1, &f->result, NULL);
   both[0] = f->result;
-  both[1] = ty_fn(in, 1, seed->args, primes(in, e, true, f->count, f->args, NULL));
+  both[1] =
+      ty_fn(in, 1, seed->args, primes(in, e, true, f->count, f->args, NULL));
   return ty_tuple(in, 2, both);
 }
 
@@ -261,8 +262,8 @@ static Ty *infer_with_vjp(Infer *in, const Expr *e, Ty **args) {
   for (int i = 0; i < f->count; i++) params[i] = f->args[i];
   params[f->count] = f->result;
   params[f->count + 1] = primes(in, e, false, 1, &f->result, NULL)->args[0];
-  Ty *rule =
-      ty_fn(in, f->count + 2, params, primes(in, e, true, f->count, f->args, NULL));
+  Ty *rule = ty_fn(in, f->count + 2, params,
+                   primes(in, e, true, f->count, f->args, NULL));
   require_same(in, args[1], rule, argument(in, e, 1));
   return f;
 }

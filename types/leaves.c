@@ -61,12 +61,12 @@ static bool is_float(const Ty *t) {
   return t->kind == K_TENSOR && dtype_is_float((DType)t->dtype);
 }
 
-/* --- What the type holds --------------------------------------------------- */
+/* --- What the type holds -------------------------------------------------- */
 
 static bool same_slots(const Ty *a, const Ty *b) {
   for (int i = 0; i < a->rank; i++) {
     const Slot *x = slot_root(a->dims[i]), *y = slot_root(b->dims[i]);
-    if (x != y && (dim_is_hole(x->value) || !dim_is(x->value, dim_value(y->value))))
+    if (x != y && (dim_is_hole(x->value) || !dim_same(x->value, y->value)))
       return false;
   }
   return true;
@@ -188,7 +188,7 @@ static void find_floats(Mapping *m) {
   }
 }
 
-/* --- Expressions ----------------------------------------------------------- */
+/* --- Expressions ---------------------------------------------------------- */
 
 static const Expr *use_of(Mapping *m, Var *var) {
   Expr *e = expr_new(m->arena, EX_VAR, m->span);
@@ -231,8 +231,7 @@ static const Expr *call_of(Mapping *m, Var *fn, const Expr **values) {
 static const Expr *mapped(Mapping *m, Ty *t, const Expr **values) {
   t = ty_head(t);
   if (!has_floats(m, t)) return again(m, values[0]);
-  const Expr **parts =
-      ARENA_ARRAY(m->arena, const Expr *, (size_t)m->n + 1);
+  const Expr **parts = ARENA_ARRAY(m->arena, const Expr *, (size_t)m->n + 1);
   if (!parts) return values[0];
   if (t->kind != K_TUPLE) {
     memcpy(parts, values, (size_t)m->n * sizeof *parts);
@@ -330,9 +329,8 @@ static Binding let_map(Mapping *m, const Map *map, bool first) {
     uses[k] = use_of(m, params[k]);
   }
   for (int i = 0; i < count; i++) arms[i] = arm_of(m, map, i);
-  *match = (Match){.partial = m->n > 1 && count > 1,
-                   .arm_count = count,
-                   .arms = arms};
+  *match = (Match){
+      .partial = m->n > 1 && count > 1, .arm_count = count, .arms = arms};
   scrutinee[0] = m->n > 1 ? tuple_of(m, m->n, uses) : uses[0];
   e->args = scrutinee;
   e->count = 1;
@@ -341,7 +339,7 @@ static Binding let_map(Mapping *m, const Map *map, bool first) {
   return binding(m, first ? BIND_LET : BIND_AND, map->fn, literal);
 }
 
-/* --- The call -------------------------------------------------------------- */
+/* --- The call ------------------------------------------------------------- */
 
 static Why argument(Mapping *m, int i) {
   return (Why){.kind = WHY_ARGUMENT,
@@ -385,14 +383,12 @@ static Binding let_leaf(Mapping *m, size_t i) {
 }
 
 static const Expr *structure_check(Mapping *m) {
-  const Expr **values =
-      ARENA_ARRAY(m->arena, const Expr *, (size_t)m->n + 1);
+  const Expr **values = ARENA_ARRAY(m->arena, const Expr *, (size_t)m->n + 1);
   for (int i = 0; values && i < m->n; i++)
     values[i] = again(m, m->c->e->args[i + 1]);
   Expr *callee = expr_new(m->arena, EX_OP, m->span);
   callee->op = OP_SAME_STRUCTURE;
-  Expr *call =
-      expr_call(m->arena, m->span, callee, values ? m->n : 0, values);
+  Expr *call = expr_call(m->arena, m->span, callee, values ? m->n : 0, values);
   call->call.bound = attrs_new(m->arena, op_info(OP_SAME_STRUCTURE));
   return call;
 }
@@ -452,7 +448,7 @@ static void write_out(Mapping *m, Ty *type) {
                (Why){.kind = WHY_OPERATOR, .span = m->span});
 }
 
-/* --- Reports ---------------------------------------------------------------- */
+/* --- Reports -------------------------------------------------------------- */
 
 static void give_up(Mapping *m) {
   Why why = {.kind = WHY_OPERATOR, .span = m->span};
@@ -475,8 +471,9 @@ static bool check_known(Mapping *m, Ty *type) {
                          "`map_leaves` must know what %s holds: `%s` may be "
                          "any type",
                          ty_text(in, type), ty_text(in, m->rigid));
-    diag_hint(d, "write the type itself for `%s`, or take the function that "
-                 "maps as a parameter",
+    diag_hint(d,
+              "write the type itself for `%s`, or take the function that "
+              "maps as a parameter",
               ty_text(in, m->rigid));
     return false;
   }
@@ -488,7 +485,7 @@ static bool check_known(Mapping *m, Ty *type) {
   return false;
 }
 
-/* --- The constraint ---------------------------------------------------------- */
+/* --- The constraint ------------------------------------------------------- */
 
 static void run_mapping(Mapping *m) {
   Infer *in = m->in;

@@ -34,8 +34,7 @@ static const Expr *without_kinds(Resolver *r, const Expr *e) {
 const Expr *resolve_leaf_call(Resolver *r, const Expr *e) {
   if (e->count == 0 || e->args[0]->kind != EX_FN) return e;
   Expr *made = expr_new(r->arena, EX_CALL, e->span);
-  const Expr **args =
-      ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
+  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
   if (!args) return e;
   *made = *e;
   for (int i = 0; i < e->count; i++) args[i] = e->args[i];
@@ -70,8 +69,7 @@ static void remember(Resolver *r, const Expr *call, const Expr *text) {
   VEC_PUSH(&r->c->leaf_texts, t);
 }
 
-static void put_names(PtrMap *map, int count,
-                      const struct PtrMapEntry *names) {
+static void put_names(PtrMap *map, int count, const struct PtrMapEntry *names) {
   for (int i = 0; i < count; i++) ptrmap_put(map, names[i].key, names[i].value);
 }
 
@@ -118,10 +116,8 @@ const Expr *resolve_map_leaves(Resolver *r, const Expr *e,
     Var *var =
         var_new(r->arena, name_of(r->p->names, name), args[i]->span, NULL);
     var->id = r->p->next_var_id++;
-    bound[lets++] = (Binding){.kind = BIND_LET,
-                              .span = args[i]->span,
-                              .var = var,
-                              .value = args[i]};
+    bound[lets++] = (Binding){
+        .kind = BIND_LET, .span = args[i]->span, .var = var, .value = args[i]};
     uses[i] = resolve_var_use(r, args[i]->span, var);
   }
   const Expr *call = resolve_operator(r, e, OP_MAP_LEAVES, false, n, uses);

@@ -10,7 +10,7 @@
 #include "types/resolve.h"
 
 enum {
-  TRIES = 400, /* instances that are drawn, */
+  TRIES = 400,  /* instances that are drawn, */
   CHECKED = 12, /* until so many are typed */
 };
 

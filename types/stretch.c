@@ -164,8 +164,7 @@ static const Expr *field_written(const Expr *e, int i) {
   return e->kind == EX_TUPLE && i < e->count ? e->args[i] : NULL;
 }
 
-/* --- Sums ------------------------------------------------------------------
- */
+/* --- Sums ----------------------------------------------------------------- */
 
 static bool same_shape(const Type *a, const Type *b) {
   if (a->rank != b->rank) return false;
@@ -271,8 +270,7 @@ static void settle(Writing *w, int v) {
   VEC_CLEAR(&sum->products);
 }
 
-/* --- One operator ----------------------------------------------------------
- */
+/* --- One operator --------------------------------------------------------- */
 
 static int fields_of(int group) { return group < 0 ? 1 : group; }
 
@@ -436,8 +434,7 @@ static bool add_op(Writing *w, const StretchOp *op) {
   return take_apart(w, op, body, local(w, parts));
 }
 
-/* --- The whole -------------------------------------------------------------
- */
+/* --- The whole ------------------------------------------------------------ */
 
 static void mark_dependent(Writing *w, StretchKey key) {
   const Stretch *s = w->s;

@@ -41,8 +41,7 @@ static bool same(const Looked *a, const Looked *b) {
 /* --- The message ---------------------------------------------------------- */
 
 static void add_place(StrBuf *out, const Frame *f) {
-  const FieldName *labels =
-      f->at.kind == PART_DATA ? f->at.ctor->labels : NULL;
+  const FieldName *labels = f->at.kind == PART_DATA ? f->at.ctor->labels : NULL;
   int i = f->next - 1;
   if (is_link(&f->at)) strbuf_addf(out, "[%lld]", (long long)(f->index + i));
   else if (labels && labels[i].name)
@@ -54,8 +53,7 @@ static void add_look(StrBuf *out, const Looked *at) {
   if (at->kind == PART_DATA) strbuf_add(out, at->ctor->name->text);
   else if (at->kind == PART_FLOATS)
     shape_print(out, at->tensor->rank, at->tensor->shape);
-  else if (at->kind == PART_TUPLE)
-    strbuf_addf(out, "a tuple of %d", at->count);
+  else if (at->kind == PART_TUPLE) strbuf_addf(out, "a tuple of %d", at->count);
   else strbuf_add(out, "another type");
 }
 
@@ -72,7 +70,7 @@ static void say(Walk *w, const Looked *first, const Looked *other, int k) {
   strbuf_addf(w->text, " in value %d", k + 1);
 }
 
-/* --- The walk -------------------------------------------------------------- */
+/* --- The walk ------------------------------------------------------------- */
 
 /* Looks at the n parts on top.  False after a difference was said. */
 static bool agree(Walk *w, Looked *first) {

@@ -4,8 +4,7 @@
 
 #include "vm/sweep.h"
 
-/* --- The record -------------------------------------------------------------
- */
+/* --- The record ----------------------------------------------------------- */
 
 /* Indices are packed, four to a word. */
 enum { INDEX_BITS = 16, INDEX_MOST = (1 << INDEX_BITS) - 1, INDICES = 4 };
@@ -25,8 +24,7 @@ static void set_input_index(Value *f, int n, int i, uint64_t index) {
 /* Where its saved values begin. */
 static int first_saved(int n) { return RECORD_ARGS + n + index_words(n); }
 
-/* --- In ---------------------------------------------------------------------
- */
+/* --- In ------------------------------------------------------------------- */
 
 /* The operators between run on plain values, so no operand may be of two
  * levels; and since the adjoints of inputs are added in turn, no two may be
@@ -111,8 +109,7 @@ bool vm_stretch_in(Session *s, const Word *pc) {
   return true;
 }
 
-/* --- Out --------------------------------------------------------------------
- */
+/* --- Out ------------------------------------------------------------------ */
 
 static bool is_float(const Type *t) { return dtype_is_float((DType)t->dtype); }
 
@@ -169,8 +166,7 @@ bool vm_stretch_out(Session *s, const Word *pc) {
   return true;
 }
 
-/* --- The sweep --------------------------------------------------------------
- */
+/* --- The sweep ------------------------------------------------------------ */
 
 /* The adjoint of input i, of which there is a sum; or NULL. */
 static Part *input_sum(Sweep *w, const Value *f, int n, int i) {

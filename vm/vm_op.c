@@ -449,7 +449,8 @@ static void look_at(void *of, Part p, Looked *out) {
     *out = (Looked){.kind = PART_TUPLE, .count = p.type->count};
   } else if (p.type->kind == TY_ADT && p.type->adt->ctor_count > 0) {
     const Ctor *ctor = &p.type->adt->ctors[p.v.obj->tag];
-    *out = (Looked){.kind = PART_DATA, .count = ctor->field_count, .ctor = ctor};
+    *out =
+        (Looked){.kind = PART_DATA, .count = ctor->field_count, .ctor = ctor};
   } else if (p.type->kind == TY_TENSOR && !type_is_scalar(p.type) &&
              dtype_is_float((DType)p.type->dtype)) {
     *out = (Looked){.kind = PART_FLOATS, .tensor = p.v.tensor};

@@ -316,11 +316,7 @@ static void join_chains(Lower *l) {
  * every read. */
 static bool run_passes(Lower *l) {
   static void (*const passes[])(Lower * l) = {
-      tuple_pass,
-      join_stretches,
-      join_chains,
-      view_pass,
-      own_pass,
+      tuple_pass, join_stretches, join_chains, view_pass, own_pass,
   };
   for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
     passes[i](l);

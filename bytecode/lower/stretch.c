@@ -69,8 +69,7 @@ static const OpSite *site_of(const Ins *i) {
 
 static void put_again(Stretches *s, const Ins *i) { VEC_PUSH(&s->l->list, *i); }
 
-/* --- Members ----------------------------------------------------------------
- */
+/* --- Members -------------------------------------------------------------- */
 
 static bool is_plain_type(const Type *t) {
   return t->kind == TY_TENSOR && !t->any_rank;
@@ -130,8 +129,7 @@ static bool reads_result(Stretches *s, const Ins *i) {
   return false;
 }
 
-/* --- The stretch ------------------------------------------------------------
- */
+/* --- The stretch ---------------------------------------------------------- */
 
 /* One that is being made: everything in it is in the code's arena. */
 typedef struct Making {
@@ -244,8 +242,7 @@ static bool make(Stretches *s, Making *m) {
   return ok;
 }
 
-/* --- Code -------------------------------------------------------------------
- */
+/* --- Code ----------------------------------------------------------------- */
 
 static bool is_bits(const Type *t) { return type_is_scalar(t); }
 
@@ -341,8 +338,7 @@ static void group_end(Stretches *s) {
   VEC_CLEAR(&g->results);
 }
 
-/* --- The walk ---------------------------------------------------------------
- */
+/* --- The walk ------------------------------------------------------------- */
 
 static bool is_full(const Group *g) {
   return g->count == MEMBERS || g->inputs.len + OP_ARGS_MAX > STRETCH_INPUTS ||
@@ -403,8 +399,7 @@ void stretch_pass(Lower *l) {
   VEC_DONE(&s->g.results);
 }
 
-/* --- Rules ------------------------------------------------------------------
- */
+/* --- Rules ---------------------------------------------------------------- */
 
 int *site_groups(Arena *arena, const OpSite *site, int *count) {
   int rows = op_arg_count(site->op), computed = 0, n = 0, at = 0;

@@ -128,7 +128,8 @@ def @next(%n: int32) -> Option[(int32, int32)] {
 OUT
 
 dumps(<<'IN', <<'OUT', 'rules, as they were read');
-rule @r[s: Shape, d: Float](%x: Tensor[s, d],%c:Tensor[(), d]):ulp( 2 )when $a==[0]&&rank(%x)>1{
+rule @r[s: Shape, d: Float](%x: Tensor[s, d],%c:Tensor[(), d]):ulp( 2 )
+when $a==[0]&&rank(%x)>1{
   sum(%x*%c,axis=$a)
 }=>{ let %y=sum(%x,axis=$a); %y * %c }
 rule @q(%f: fn (int32) -> int32, %x: int32){%f(%x+0)}=>{%f(%x)} 3

@@ -68,11 +68,11 @@ p.rly:1:22: error[E0303]: `take`: mode is "clip", "wrap" or "fast", not "fats"
       |                      ^^^^^^
 END
 
-refuses('nn.max_pool2d([[[[1f]]]], pool_size=[1, 1], padding=[0, 0, 0])',
+refuses('nn.max_pool1d([[[1f]]], pool_size=[1], padding=[0, 0, 0])',
         <<'END');
-p.rly:1:53: error[E0303]: `nn.max_pool2d`: `padding` holds 3 numbers, not 1, 2 or 4
-    1 | nn.max_pool2d([[[[1f]]]], pool_size=[1, 1], padding=[0, 0, 0])
-      |                                                     ^^^^^^^^^
+p.rly:1:48: error[E0303]: `nn.max_pool1d`: `padding` holds 3 numbers, not 1 or 2
+    1 | nn.max_pool1d([[[1f]]], pool_size=[1], padding=[0, 0, 0])
+      |                                                ^^^^^^^^^
 END
 
 refuses('type A = (int32, A);', <<'END');

@@ -4,11 +4,12 @@
 # The suite's programs are plain Relay, without global values.  So each gets a
 # counter of calls in a global cell, which each of its functions raises first:
 # from then on all of them are functions of the state, and closures, patterns,
-# graph variables and data types stand between.  In every second program the cell
-# lies in a list, so that all its cells become numbers in stores.  Run in a
+# graph variables and data types stand between.  In every second program the
+# cell lies in a list, so that all its cells become numbers in stores.  Run in a
 # session, it gives a value and a count; so must the functions, each of which
-# begins with the first state, or the same error.  A program that is refused is counted by the reason, and no more may be
-# for want of an explicit state than are listed here.
+# begins with the first state, or the same error.  A program that is refused is
+# counted by the reason, and no more may be for want of an explicit state than
+# are listed here.
 use strict;
 use warnings;
 use lib 'tests/t';

@@ -45,7 +45,8 @@ my ($count, @changed) = (0);
 for my $file (one_in(12, 5, sort glob 'tests/conformance/ops/*.rly')) {
   my ($name) = $file =~ m{([^/]*)\.rly$};
   my $inputs = $file =~ s/rly$/safetensors/r;
-  my ($why, $there, $back) = as_functions(slurp($file), @{$ticks[$count++ % 2]});
+  my ($why, $there, $back) =
+      as_functions(slurp($file), @{$ticks[$count++ % 2]});
   if ($why) {
     push @changed, "$name: $why";
     next;

@@ -85,14 +85,16 @@ gives(rly('graph', '--entry', 'non', $program), 1, '', qr/E0102/,
 
 # --- The order of effects -----------------------------------------------------
 
-# Of two effects in one region of which the first is evaluated before the second,
-# and one changes or shows something, a way along control edges leads from the
-# first to the second, and none back.  Nodes are numbered as they are evaluated.
+# Of two effects in one region of which the first is evaluated before the
+# second, and one changes or shows something, a way along control edges leads
+# from the first to the second, and none back.  Nodes are numbered as they are
+# evaluated.
 sub is_step { return $_[0] =~ /write|print|calls/ }
 sub unordered {
   my ($g) = @_;
   my (@after, @wrong);
-  push @{$after[$_->{from}]}, $_->{to} for grep { $_->{control} } @{$g->{edges}};
+  push @{$after[$_->{from}]}, $_->{to}
+      for grep { $_->{control} } @{$g->{edges}};
   my @nodes = @{$g->{nodes}};
   my @does = grep { ($nodes[$_]{effects} // '') =~ s/allocates(, )?//r }
              0 .. $#nodes;
@@ -106,7 +108,8 @@ sub unordered {
     push @wrong, "$from after itself" if $seen{$from};
     for my $to (grep { $_ != $from
                        && $nodes[$_]{region} == $nodes[$from]{region} } @does) {
-      my $step = is_step($nodes[$from]{effects}) || is_step($nodes[$to]{effects});
+      my $step =
+          is_step($nodes[$from]{effects}) || is_step($nodes[$to]{effects});
       push @wrong, "$from before $to" if $to < $from && $seen{$to};
       push @wrong, "$to does not wait for $from"
         if $to > $from && $step && !$seen{$to};
@@ -131,7 +134,8 @@ my @shown = map { $_->{effects} // () } @{$ordered->{nodes}};
 is_deeply(\@shown, ['prints', 'writes', 'reads', 'prints', 'prints', 'writes',
                     "calls its arguments", 'reads', 'may fail'],
           'and these are all that there are');
-my $loose = { %$ordered, edges => [grep { !$_->{control} } @{$ordered->{edges}}] };
+my $loose = {%$ordered,
+             edges => [grep { !$_->{control} } @{$ordered->{edges}}]};
 cmp_ok(scalar(unordered($loose)), '>', 10, 'a graph without them is found out');
 
 my (@bad, $graphs, $effects) = ();

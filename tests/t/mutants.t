@@ -2,8 +2,8 @@
 # Does rly verify see what is wrong?  Mutants of the library's rules
 # (tests/rules/Mutants.pm) are refuted, or refused when they are read.
 #
-# A sample runs here, `make sweep` takes all of them.  Those that may survive are
-# equal to their rule, and said so below.
+# A sample runs here, `make sweep` takes all of them.  Those that may survive
+# are equal to their rule, and said so below.
 use strict;
 use warnings;
 use lib 'tests/t', 'tests/rules';

@@ -229,7 +229,8 @@ my $encoder = ml_model('LabelEncoder', ['x'], ['y'],
 gives(rly('run', file('encoder.onnx', $encoder), 'x=[1099511627777, 4]'), 0,
       qr/\[ ?0\.5, -0\.0\]/, '', 'keys of 64 bits, and the default');
 
-my @states = map { (tensor("at$_", 7, [1], bytes_of(9, pack 'q<', $_))) } 0 .. 2;
+my @states =
+    map { (tensor("at$_", 7, [1], bytes_of(9, pack 'q<', $_))) } 0 .. 2;
 # --- What PyTorch exports ---------------------------------------------------
 
 # The texts that examples/import keeps are what the importer writes; its page
@@ -315,11 +316,13 @@ my $layers = model(@lstm, @states,
   output('hn', 1, 2, \'batch', 2), output('cn', 1, 2, \'batch', 2));
 my $frame = 'reshape(sin(arange(0f, 12f)), newshape=[2, 2, 3])';
 $text = streams('two LSTMs', $layers, ['--stateful'], {
-  x => $frame, first => join(', ', ('zeros(shape=[2, 2, 2], dtype="float32")') x 2),
+  x => $frame,
+  first => join(', ', ('zeros(shape=[2, 2, 2], dtype="float32")') x 2),
   next => sub { "$_[0].1, $_[0].2" }});
 like($text, qr/^let \@h0: Ref\[Option\[Tensor\[\(2, \?, 2\), float32\]\]\] = /m,
      'a state has as many rows as the first step');
-like($text, qr/def \@step\[time: Dim, batch: Dim\]\(%x: Tensor\[\(time, batch, 3\)/,
+like($text,
+     qr/def \@step\[time: Dim, batch: Dim\]\(%x: Tensor\[\(time, batch, 3\)/,
      'the signature loses it');
 
 my $scan = model(

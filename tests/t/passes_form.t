@@ -482,8 +482,8 @@ def @f(%n: int32, %o: Opt) -> (int32, int32) {
 }
 @f(5, N); @f(5, S(1));'],
 );
-# Each of them after each pass that there is, and at -O2; under the sanitizers after
-# some of them.
+# Each of them after each pass that there is, and at -O2; under the sanitizers
+# after some of them.
 my @every = map { /^([A-Z]\w+)/ ? $1 : () } split /\n/, rly('passes')->{out};
 my $nth = 0;
 for (@wrong) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # Mistakes that are planted in a pass (tests/planted/plant.pl): --bisect names
-# the wrong one of the pass's rewrites, and --reduce ends at 12 nodes or fewer in
-# most.  A sample of them here; `make planted` takes all, some 50.
+# the wrong one of the pass's rewrites, and --reduce ends at 12 nodes or fewer
+# in most.  A sample of them here; `make planted` takes all, some 50.
 use strict;
 use warnings;
 use lib 'tests/t';

@@ -19,8 +19,9 @@ my $held = rly('verify', '--trials', $trials, @library);
 is($held->{status}, 0, 'the rules of the library hold');
 is($held->{err}, '', 'and each was tried');
 my @lines = split /\n/, $held->{out};
-is_deeply([grep { !/: held at (?:bits|real|ulp\(\d+\)): \d+ trials?, / } @lines],
-          [], 'a line each');
+is_deeply(
+  [grep { !/: held at (?:bits|real|ulp\(\d+\)): \d+ trials?, / } @lines], [],
+  'a line each');
 is_deeply([map { /^\@(\w+): / } @lines], [names(@library)], 'in order');
 cmp_ok(scalar @lines, '>=', 150, 'there are many');
 is_deeply([grep { !/\b(?:[2-9]|\d\d+) shapes/ && !/\b\d shape/ } @lines], [],
@@ -79,12 +80,15 @@ like($found{$_} // '', $known{$_}, "$_: $known{$_}") for sort keys %known;
 my $rules = spew(scratch('r.rly'), <<'R');
 rule @right[s: Shape](%x: Tensor[s, int32]) { %x + 0 } => { %x }
 rule @wrong[s: Shape](%x: Tensor[s, int32]) { %x * 3 } => { %x * 2 }
-rule @never[s: Shape](%x: Tensor[s, int32]) when rank(%x) == 7 { %x - 0 } => { %x }
+rule @never[s: Shape](%x: Tensor[s, int32]) when rank(%x) == 7 {
+  %x - 0
+} => { %x }
 rule @folds[n: Dim, m: Dim](%x: Tensor[(n, m), int8]) {
   reshape(%x, newshape=[-1])
 } => { reshape(%x, newshape=[n * m]) }
 R
-like(rly('verify', $rules)->{err}, qr/E0209.*`\@folds` is tried at n = \d, m = 0/s,
+like(rly('verify', $rules)->{err},
+     qr/E0209.*`\@folds` is tried at n = \d, m = 0/s,
      'a side that has no type at an instance is refused when it is read');
 spew($rules, slurp($rules) =~ s/^rule \@folds.*//msr);
 gives(rly('verify', $rules, '--rule', 'right', '--trials', 100), 0,

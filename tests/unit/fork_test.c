@@ -90,8 +90,7 @@ static void test_after_a_parallel_kernel(void **state) {
   rly_context_free(cx);
 }
 
-/* --- While other threads are at work ---------------------------------------
- */
+/* --- While other threads are at work -------------------------------------- */
 
 typedef struct Busy {
   rly_context *cx;
@@ -191,8 +190,7 @@ static void test_while_others_work(void **state) {
   rly_context_free(b.cx);
 }
 
-/* --- In a callback ----------------------------------------------------------
- */
+/* --- In a callback -------------------------------------------------------- */
 
 static void fork_in_write(void *data, const char *written, size_t len) {
   pid_t *child = data;

@@ -172,8 +172,7 @@ static void test_without_memory(void **state) {
   close_host(&h);
 }
 
-/* --- Types and params ------------------------------------------------------
- */
+/* --- Types and params ----------------------------------------------------- */
 
 static void test_types(void **state) {
   (void)state;
@@ -243,8 +242,7 @@ static void test_bind_param(void **state) {
   close_host(&h);
 }
 
-/* --- Misuse ------------------------------------------------------------------
- */
+/* --- Misuse --------------------------------------------------------------- */
 
 static void *no_text(void *data) {
   *(bool *)data = !*rly_misuse();
@@ -288,8 +286,7 @@ static void test_misuse(void **state) {
   close_host(&other);
 }
 
-/* --- Many diagnostics --------------------------------------------------------
- */
+/* --- Many diagnostics ----------------------------------------------------- */
 
 static void test_many_diagnostics(void **state) {
   (void)state;

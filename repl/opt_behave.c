@@ -8,9 +8,9 @@
  *   { let %a0 = cast(0.37f64 * cast(mod(reshape(arange(0, 6, 1), newshape=[2,
  *       3]) * 5, 11) - 4, dtype="float64"), dtype="float32");
  *     let %a1 = cast(3, dtype="int32");
- *     let %r = @f(%a0, %a1); (%r,) };
+ *     let %r = @f(%a0, %a1); %r };
  *
- * with what cells among the arguments hold afterwards behind %r.
+ * With cells among the arguments the value is %r and what they hold afterwards.
  *
  * A named dimension has one size in all arguments.  Of a data type the first
  * constructor is drawn whose fields have samples, of fewer levels each time.
@@ -177,10 +177,12 @@ static bool sample_call(const Program *p, const Global *g, int seed,
   }
   strbuf_addf(out, "let %%r = @%s(", g->name->text);
   for (int i = 0; i < count; i++) strbuf_addf(out, "%s%%a%d", i ? ", " : "", i);
-  strbuf_add(out, "); (%r,");
+  strbuf_add(out, "); ");
+  int cells = 0;
   for (int i = 0; i < count; i++)
-    if (args[i]->kind == TY_REF) strbuf_addf(out, " ref_read(%%a%d),", i);
-  strbuf_add(out, ") };");
+    if (args[i]->kind == TY_REF)
+      strbuf_addf(out, "%s ref_read(%%a%d)", cells++ ? "," : "(%r,", i);
+  strbuf_add(out, cells ? ") };" : "%r };");
   return ok;
 }
 

@@ -5,7 +5,7 @@
  * one type of content lies in one cell:
  *
  *   let @l = List[ref(1), ref(2)];      let @cells: Ref[Store[int32]] =
- *   def @f(%c: Ref[int32]) {              ref(Store(0, NoCells));
+ *   def @f(%c: Ref[int32]) {              ref(Store(0, EmptyCells));
  *     ref_write(%c, ref_read(%c) * 2)   let @l = List[{
  *   }                              ==>    let %r = @store_add(1,
  *   def @all() { @map(@f, @l) }             ref_read(@cells));
@@ -278,7 +278,7 @@ static void map_item(Stores *s, const Item *was, Item *item) {
   if (item->expr) item->expr = map_expr(s, item->expr);
 }
 
-/* let @cells: Ref[Store[T]] = ref(Store(0, NoCells)); */
+/* let @cells: Ref[Store[T]] = ref(Store(0, EmptyCells)); */
 static Item store_item(Stores *s, const Store *store, Span span) {
   Arena *a = s->f->arena;
   Program *p = s->f->p;
@@ -301,7 +301,7 @@ static Item store_item(Stores *s, const Store *store, Span span) {
   Expr *fields[2];
   fields[0] = (Expr *)expr_number(p, a, span, DT_INT32, 0);
   fields[1] = expr_new(a, EX_IDENT, span);
-  fields[1]->name = name_of(p->names, "NoCells");
+  fields[1]->name = name_of(p->names, "EmptyCells");
   Expr *ctor = expr_new(a, EX_IDENT, span);
   ctor->name = name_of(p->names, "Store");
   const Expr *empty =
@@ -318,7 +318,7 @@ static Item store_item(Stores *s, const Store *store, Span span) {
 /* What the text calls by the names that the stores need. */
 static void check_names(Stores *s) {
   Functional *f = s->f;
-  const char *const used[] = {"Store",     "NoCells",   "Cells",
+  const char *const used[] = {"Store",     "EmptyCells",   "Cells",
                               "store_add", "store_get", "store_set"};
   PtrMap taken;
   ptrmap_init(&taken, f->p->mem);

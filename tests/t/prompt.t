@@ -615,9 +615,11 @@ more general:
 @hd : fn [A](List[A]) -> A
 @length : fn [A](List[A]) -> int32
 END
-session(":find fn(Tensor[(k, j), float32]) -> List[Tensor[(j), float32]]\n"
+session("def \@rows_of[n: Dim, m: Dim](%x: Tensor[(n, m), float32])"
+            . " -> List[Tensor[(m), float32]] { Nil }\n"
+            . ":find fn(Tensor[(k, j), float32]) -> List[Tensor[(j), float32]]\n"
             . ":find nat\n",
-        qr/^\@unstack_vectors : .*^\@nat_add : /ms, '',
+        qr/^\@rows_of : .*^\@nat_add : /ms, '',
         ':find by shapes, by result');
 session(":find fn(uint16, uint16) -> float64\n:find fn(Foo) -> 1\n:find\n", '',
         qr/^no function has such a type\n.*E0004.*:find: takes TYPE/ms,

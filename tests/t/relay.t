@@ -308,7 +308,7 @@ for my $call ('@gelu([[0.5, -1.5]])', '@range(3)',
                  full(0.3, shape=[4, 2], dtype="float32"),
                  full(0.2, shape=[4, 1], dtype="float32"),
                  [0.1, 0.2, 0.3, 0.4], [0f, 0f, 0f, 0f])',
-              '@store_add(6, (@store_add(5, Store(0, NoCells))).1)') {
+              '@store_add(6, (@store_add(5, Store(0, EmptyCells))).1)') {
   my $file = spew($path, "def \@main() { $call }");
   my $run = rly('fmt', '--relay', $file);
   is(plain_relay($run->{out}), '', "$call: TVM's grammar");

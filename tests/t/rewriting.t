@@ -148,10 +148,10 @@ gives(rly('opt', $p, '--rules', $wrong, '--bisect'), 1,
 
 # Names of rules are their own, but for other rules.
 gives(rly('check', spew($p, <<'P')), 1, '',
-      qr/:2:6: .*E0105.*the rule `\@a` is defined twice.*first defined here/s,
 rule @a(%x: int32) { %x + 0 } => { %x }
 rule @a(%x: int32) { 0 + %x } => { %x }
 P
+      qr/:2:6: .*E0105.*the rule `\@a` is defined twice.*first defined here/s,
       'a rule that is defined twice');
 gives(rly('run', spew($p, <<'P')), 0, "3\n", '', 'a function of the same name');
 rule @a(%x: int32) { %x + 0 } => { %x }

@@ -318,8 +318,8 @@ static Item store_item(Stores *s, const Store *store, Span span) {
 /* What the text calls by the names that the stores need. */
 static void check_names(Stores *s) {
   Functional *f = s->f;
-  const char *const used[] = {"Store",     "EmptyCells",   "Cells",
-                              "store_add", "store_get", "store_set"};
+  const char *const used[] = {"Store",     "EmptyCells", "Cells",
+                              "store_add", "store_get",  "store_set"};
   PtrMap taken;
   ptrmap_init(&taken, f->p->mem);
   for (size_t i = 0; i < sizeof used / sizeof *used; i++) {

@@ -615,9 +615,9 @@ more general:
 @hd : fn [A](List[A]) -> A
 @length : fn [A](List[A]) -> int32
 END
-session("def \@rows_of[n: Dim, m: Dim](%x: Tensor[(n, m), float32])"
-            . " -> List[Tensor[(m), float32]] { Nil }\n"
-            . ":find fn(Tensor[(k, j), float32]) -> List[Tensor[(j), float32]]\n"
+session("def \@rows_of[n: Dim, m: Dim](%x: Tensor[(n, m), int8])"
+            . " -> List[Tensor[(m), int8]] { Nil }\n"
+            . ":find fn(Tensor[(i, j), int8]) -> List[Tensor[(j), int8]]\n"
             . ":find nat\n",
         qr/^\@rows_of : .*^\@nat_add : /ms, '',
         ':find by shapes, by result');

@@ -73,7 +73,7 @@ my %layers = (
   'tests/gradient/models.rly' => [qw(attention transducer newton slope)],
 );
 for my $path (sort keys %layers) {
-  my $found = verdicts(rly('gradcheck', $path));
+  my $found = verdicts(rly('gradcheck', '--timeout', 600, $path));
   is_deeply([grep { ($found->{$_} // '') ne 'right' } @{$layers{$path}}], [],
             "$path: what has floats is right");
   is_deeply([grep { $found->{$_} eq 'wrong' } sort keys %$found], [],

@@ -49,6 +49,14 @@ Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
   return e;
 }
 
+Expr *expr_proj(Arena *a, Span span, const Expr *tuple, int index) {
+  Expr *e = expr_new(a, EX_PROJ, span);
+  e->args = arena_copy(a, &tuple, sizeof tuple);
+  e->count = e->args ? 1 : 0;
+  e->index = index;
+  return e;
+}
+
 Var *var_new(Arena *a, const Name *name, Span span,
              const TypeExpr *annotation) {
   Var *v = ARENA_NEW(a, Var);

@@ -295,6 +295,8 @@ Expr *expr_if(Arena *a, Span span, const Expr *condition, const Expr *then,
               const Expr *otherwise);
 Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
                  const Expr *result);
+/* tuple.index, without a type. */
+Expr *expr_proj(Arena *a, Span span, const Expr *tuple, int index);
 Var *var_new(Arena *a, const Name *name, Span span, const TypeExpr *annotation);
 /* The variable with its annotation. */
 Span var_span(const Var *var);

@@ -95,11 +95,7 @@ const Expr *expr_tuple(Program *p, Arena *arena, Span span, int count,
 }
 
 const Expr *expr_field(Arena *arena, Span span, const Expr *tuple, int index) {
-  Expr *e = expr_new(arena, EX_PROJ, span);
-  if (!e) return NULL;
-  e->args = arena_copy(arena, &tuple, sizeof tuple);
-  e->count = e->args ? 1 : 0;
-  e->index = index;
+  Expr *e = expr_proj(arena, span, tuple, index);
   e->type = tuple->type->args[index];
   return e;
 }

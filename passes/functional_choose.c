@@ -271,11 +271,7 @@ static bool may_copy(Choose *c, const Expr *e, int times) {
 }
 
 static const Expr *field(Choose *c, const Expr *tuple, int index) {
-  Expr *e = expr_new(c->f->arena, EX_PROJ, tuple->span);
-  e->args = arena_copy(c->f->arena, &tuple, sizeof tuple);
-  e->count = 1;
-  e->index = index;
-  return e;
+  return expr_proj(c->f->arena, tuple->span, tuple, index);
 }
 
 /* match? (%chosen.1) { Some(%made) => %made } */

@@ -189,11 +189,7 @@ static Expr *local(Thread *t, const Name *name, Span span) {
 }
 
 static const Expr *field(Thread *t, const Expr *tuple, int index) {
-  Expr *e = expr_new(t->f->arena, EX_PROJ, tuple->span);
-  e->args = arena_copy(t->f->arena, &tuple, sizeof tuple);
-  e->count = 1;
-  e->index = index;
-  return e;
+  return expr_proj(t->f->arena, tuple->span, tuple, index);
 }
 
 /* The fields are used as they are. */

@@ -212,14 +212,8 @@ static const Expr *read_dim(Relay *r, const Expr *e, int axis) {
 /* Relay's grammar takes one projection of a name, so an inner one stands in
  * parentheses. */
 static const Expr *field(Relay *r, const Expr *e, int index) {
-  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
-  if (!args) return e;
-  args[0] = e->kind == EX_PROJ ? relay_parens(r, e) : e;
-  Expr *made = expr_new(r->arena, EX_PROJ, e->span);
-  made->args = args;
-  made->count = 1;
-  made->index = index;
-  return made;
+  const Expr *tuple = e->kind == EX_PROJ ? relay_parens(r, e) : e;
+  return expr_proj(r->arena, e->span, tuple, index);
 }
 
 /* Finds the name as a dimension of its own in the type of `e`, a parameter or a

@@ -148,12 +148,8 @@ static void coerce_tuple(Infer *in, Expr *e, const Type *expected,
   const Expr **fields = ARENA_ARRAY(a, const Expr *, (size_t)expected->count);
   if (!fields) return;
   for (int i = 0; i < expected->count; i++) {
-    const Expr **tuple = ARENA_ARRAY(a, const Expr *, 1);
-    Expr *field = expr_new(a, EX_PROJ, e->span);
-    tuple[0] = use_of(in, whole, e->span);
-    field->count = 1;
-    field->args = tuple;
-    field->index = i;
+    const Expr *tuple = use_of(in, whole, e->span);
+    Expr *field = expr_proj(a, e->span, tuple, i);
     field->type = e->type->args[i];
     coerce(in, field, expected->args[i], name);
     fields[i] = field;

@@ -310,14 +310,7 @@ static const Type *type_of(const Making *m, const Expr *e) {
 }
 
 const Expr *gradient_field(Arena *arena, const Expr *tuple, int i) {
-  Expr *e = expr_new(arena, EX_PROJ, tuple->span);
-  const Expr **args = ARENA_ARRAY(arena, const Expr *, 1);
-  if (!args) return tuple;
-  args[0] = tuple;
-  e->args = args;
-  e->count = 1;
-  e->index = i;
-  return e;
+  return expr_proj(arena, tuple->span, tuple, i);
 }
 
 const Expr *gradient_tuple(Arena *arena, Span span, int n,

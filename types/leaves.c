@@ -197,14 +197,7 @@ static const Expr *use_of(Mapping *m, Var *var) {
 }
 
 static const Expr *field(Mapping *m, const Expr *tuple, int i) {
-  Expr *e = expr_new(m->arena, EX_PROJ, m->span);
-  const Expr **args = ARENA_ARRAY(m->arena, const Expr *, 1);
-  if (!args) return tuple;
-  args[0] = tuple;
-  e->args = args;
-  e->count = 1;
-  e->index = i;
-  return e;
+  return expr_proj(m->arena, m->span, tuple, i);
 }
 
 /* A node is typed once, so each use of a value has nodes of its own. */

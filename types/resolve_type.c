@@ -620,13 +620,7 @@ static const Expr *read_dim(Resolver *r, const Expr *e, int axis) {
 }
 
 static const Expr *project(Resolver *r, const Expr *e, int index) {
-  const Expr **args = ARENA_ARRAY(r->arena, const Expr *, 1);
-  args[0] = e;
-  Expr *field = expr_new(r->arena, EX_PROJ, e->span);
-  field->count = 1;
-  field->args = args;
-  field->index = index;
-  return field;
+  return expr_proj(r->arena, e->span, e, index);
 }
 
 /* How to read the dimension that `wanted` is from a value `e` of this type;

@@ -315,16 +315,7 @@ class Bound:
         return self.session.call(self, *args, copy=copy, raw=raw, **named)
 
     def arguments(self, args, named):
-        if named:
-            try:
-                args += tuple(named.pop(name)
-                              for name in self.params[len(args):])
-            except KeyError as missing:
-                raise TypeError(f"{self.__name__}() needs {missing}") from None
-        if named or len(args) != len(self.types):
-            raise TypeError(f"{self.__name__}() takes "
-                            f"({', '.join(self.params)})")
-        return args
+        return values.in_order(f"{self.__name__}()", self.params, args, named)
 
     def __repr__(self):
         return f"<rly @{self.__name__}: {self.type}>"

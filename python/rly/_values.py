@@ -71,6 +71,18 @@ class Function(Value):
         return self.session.call_value(self, args)
 
 
+def in_order(owner, names, args, named):
+    """All arguments by position: those given by name behind `args`."""
+    try:
+        if named:
+            args += tuple(named.pop(name) for name in names[len(args):])
+    except KeyError as missing:
+        raise TypeError(f"{owner} needs {missing}") from None
+    if named or len(args) != len(names):
+        raise TypeError(f"{owner} takes ({', '.join(names)})")
+    return args
+
+
 class Data(tuple):
     """A constructor's value.  Its class is program.data.NAME; the fields are
     attributes where they have names, and match positions."""
@@ -78,15 +90,8 @@ class Data(tuple):
     _fields = ()
 
     def __new__(cls, *fields, **named):
-        if named:
-            try:
-                fields += tuple(named.pop(name)
-                                for name in cls._fields[len(fields):])
-            except KeyError as missing:
-                raise TypeError(f"{cls.__name__} needs {missing}") from None
-        if named or len(fields) != len(cls._fields):
-            raise TypeError(f"{cls.__name__} has {len(cls._fields)} fields")
-        return super().__new__(cls, fields)
+        return super().__new__(
+            cls, in_order(cls.__name__, cls._fields, fields, named))
 
     def __getnewargs__(self):
         return tuple(self)

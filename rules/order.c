@@ -111,9 +111,9 @@ static void report(Program *p, const Rule *rule, const Order *left,
                      name);
     else
       d = diag_error(p->diags, E0904, at,
-                     "the right side evaluates `%%%s` %d times, the left one "
-                     "%d: it may have an effect",
-                     name, is, was);
+                     "the right side evaluates `%%%s` %s often than the left "
+                     "one, and it may have an effect",
+                     name, is > was ? "more" : "less");
     diag_note(d, last_of(left, var), "evaluated here on the left side");
     diag_hint(d,
               "where that is meant: when pure(%%%s), of an expression that "

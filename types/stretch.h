@@ -26,8 +26,9 @@ typedef struct Stretch {
   const int *outs; /* values that are read behind it */
 } Stretch;
 
-/* Which inputs vary, bit by bit; of which results there is an adjoint; of which
- * inputs there is a sum of adjoints already. */
+/* What a function for a stretch is made for.  Bit i of `varies` says that input
+ * i varies, of `outs` that result i has an adjoint, and of `sums` that input i
+ * has a sum of adjoints already. */
 typedef struct StretchKey {
   uint32_t varies, outs, sums;
 } StretchKey;

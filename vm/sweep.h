@@ -13,13 +13,14 @@ typedef struct Rows {
                         the first kind or of the second */
 } Rows;
 
-/* Of one tensor: a sum, NULL being zero so far, and products. */
+/* The adjoint of one tensor so far: a sum (NULL: zero), and the products that
+ * are still to be added to it. */
 typedef struct Part {
   Value sum;
   Rows *rows;
 } Part;
 
-/* Those of a record's results. */
+/* The adjoints of all results of one record. */
 typedef struct Adjoint {
   Cell *record; /* kept */
   struct Sweep *sweep;
@@ -40,7 +41,7 @@ typedef struct Sweep {
 /* The adjoint of a record's results; a new one is zero.  NULL: memory ran out.
  */
 Adjoint *adjoint_of(Sweep *w, Cell *record);
-/* That of a record that has one; or NULL. */
+/* The adjoint of a record that has one already; NULL: it has none. */
 Adjoint *adjoint_known(const Sweep *w, Cell *record);
 /* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
  * of a, to result `index`: takes both. */
@@ -56,7 +57,8 @@ bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
                           int count);
 /* Field i of a rule's result as an object, kept; NULL without memory. */
 Value sweep_field(Session *s, const Cell *from, int i, const Type *type);
-/* The sweep of one record of a stretch. */
+/* Sweeps one record of a stretch: adds to the adjoints of its inputs.  False
+ * after a fault. */
 bool sweep_stretch(Sweep *w, Adjoint *a);
 
 #endif

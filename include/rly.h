@@ -451,6 +451,32 @@ int rly_value_rank(const rly_value *v);              /* or -1 */
 int64_t rly_value_dim(const rly_value *v, int axis); /* or -1 */
 int64_t rly_value_count(const rly_value *v);         /* of elements */
 const void *rly_value_elements(rly_value *v);        /* or NULL */
+/* Numbers in the host's own memory.  Axis k steps strides[k] elements from one
+ * to the next, also 0 or backwards; they are row-major where `strided` is
+ * false. */
+typedef struct rly_array {
+  void *data; /* element (0, ..., 0); only results are written to */
+  const char *dtype;
+  int rank; /* at most 8 */
+  bool strided;
+  int64_t shape[8], strides[8];
+  size_t room; /* of a result: bytes from `data` on that may be written */
+} rly_array;
+/* A value of an array's elements: copied, or with `release` borrowed, for which
+ * they must be aligned and stay as they are until release(owner) is called. */
+rly_value *rly_value_of_array(rly_session *s, const rly_array *elements,
+                              void (*release)(void *owner), void *owner);
+/* Where the elements of a tensor value lie, strided as they are; not to be
+ * written to, and to be found there as long as the handle. */
+bool rly_value_array(rly_value *v, rly_array *out);
+/* A call that makes no handles, for functions of tensors.  The arguments are
+ * copied.  The result is written, row-major, to the `room` bytes at
+ * result->data, whose other members are set, and *value is NULL.  A result that
+ * needs more room, or is no tensor, is *value, owned, and `result` stays as it
+ * was; so it does, and *value, unless RLY_OK. */
+rly_status rly_session_call_arrays(rly_session *s, const rly_function *f,
+                                   int count, const rly_array *args,
+                                   rly_array *result, rly_value **value);
 /* A tuple, and a value of the data type `t`, from fields, which are borrowed
  * and shared.  NULL after reporting to the session a field that does not fit,
  * or that memory is out, and for misuse: a constructor that the type does not

@@ -197,6 +197,21 @@ const Unit *session_pending(const rly_session *s);
  * caller owns the reference.  False after reporting. */
 bool session_argument(rly_session *s, const rly_function *entry, int i,
                       Value *out);
+/* Is this a function of the session's program, and the newest of its name? Else
+ * it is misuse of `function`. */
+bool function_is_own(const char *function, const rly_session *s,
+                     const rly_function *f);
+/* Runs a function of the program on as many arguments as it has, borrowed and
+ * of its types; the owned result.  Reports what fails. */
+rly_status session_run_function(rly_session *s, const Global *g,
+                                const Value *args, Value *result);
+/* A handle on the result of a call, which is consumed. */
+rly_status session_give_take(rly_session *s, const Type *type, Value v,
+                             rly_value **result);
+/* Reports a call of so many arguments where the function has others; `g` NULL:
+ * it has no name. */
+rly_status session_refuse_count(rly_session *s, const Global *g, const Type *fn,
+                                int count);
 /* May a value of type `given` be passed where `wanted` is declared? */
 bool passes_as(const Type *given, const Type *wanted);
 /* Are these values, and the session's own? */
@@ -204,6 +219,9 @@ bool are_own(const rly_session *s, int count, rly_value *const *args);
 /* Reports a value of a type that does not pass as the one that is wanted. */
 void report_misfit_type(rly_session *s, const char *what, const Type *wanted,
                         const Type *given);
+/* The same of a call's argument `i`, from 0. */
+void report_misfit_argument(rly_session *s, const Global *g, int i,
+                            const Type *wanted, const Type *given);
 /* Does the tensor fit where the type that it is passed as has numbers?  (A
  * wildcard fits any length.) */
 bool value_fits(const Type *type, Value v);
@@ -214,6 +232,12 @@ bool value_fits(const Type *type, Value v);
  * and the result is NULL. */
 rly_value *value_handle_take(rly_session *s, const Type *type, Value v);
 
+/* The type of a tensor as it is. */
+const Type *type_of_tensor(rly_session *s, const Tensor *t);
+/* A value of `t`, whose elements are shared, or copied to the session; NULL
+ * when memory runs out. */
+rly_value *value_handle_of(rly_session *s, const Tensor *t, bool copied);
+
 /* --- context.c, tensor.c ------------------------------------------------ */
 
 /* Replaces a file's text atomically (write, then rename); false after
@@ -223,11 +247,12 @@ bool file_replace(rly_context *cx, const char *path, const StrBuf *text);
  * memory that the caller owns; NULL after reporting. */
 char *file_text(rly_context *cx, const char *path, size_t *len);
 
-/* Are these a known dtype, a rank up to RANK_MAX and non-negative
- * dimensions? */
+/* Are these a known dtype, a rank up to RANK_MAX, non-negative dimensions, and
+ * elements of it?  (`strides` NULL: row-major.)  *t is a header on them; it has
+ * no buffer.  False after telling rly_misuse() what is wrong. */
 bool tensor_sensible_for(const char *function, const char *dtype, int rank,
-                         const int64_t *shape, const void *elements,
-                         DType *found, int64_t *count);
+                         const int64_t *shape, const int64_t *strides,
+                         const void *elements, Tensor *t);
 #define tensor_sensible(...) tensor_sensible_for(__func__, __VA_ARGS__)
 /* A handle on a tensor's elements, or on a row-major copy of them when the
  * tensor is not contiguous; NULL when memory runs out. */

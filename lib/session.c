@@ -255,8 +255,8 @@ static rly_status refuse_call(rly_session *s, const char *why) {
   return RLY_REFUSED;
 }
 
-static rly_status refuse_count(rly_session *s, const Global *g, const Type *fn,
-                               int count) {
+rly_status session_refuse_count(rly_session *s, const Global *g, const Type *fn,
+                                int count) {
   diag_error(&s->diags, E0504, SPAN_NONE,
              g ? "a call of `@%3$.80s` needs %1$d arguments, not %2$d"
                : "the call needs %1$d arguments, not %2$d",
@@ -264,10 +264,8 @@ static rly_status refuse_count(rly_session *s, const Global *g, const Type *fn,
   return RLY_REFUSED;
 }
 
-/* The result of a call: its status and a handle on its value. */
-static rly_status give_take(rly_session *s, RunStatus status, const Type *type,
-                            Value v, rly_value **result) {
-  if (status != RUN_OK) return status_of_run(status);
+rly_status session_give_take(rly_session *s, const Type *type, Value v,
+                             rly_value **result) {
   rly_value *handle = value_handle_take(s, type, v);
   if (!handle) {
     mem_raise_exhausted(s->mem);
@@ -278,15 +276,21 @@ static rly_status give_take(rly_session *s, RunStatus status, const Type *type,
 }
 
 /* A `let @f` may have failed; then there is no function to call. */
-static rly_status call(rly_session *s, const Global *g, int count,
-                       const Value *args, rly_value **result) {
-  Value v;
+rly_status session_run_function(rly_session *s, const Global *g,
+                                const Value *args, Value *result) {
   rly_status ready = session_params(s, NULL, false, g->value);
   if (ready != RLY_OK) return ready;
-  if (g->value->kind != EX_FN && !session_value(s->vm, g, &v))
+  if (g->value->kind != EX_FN && !session_value(s->vm, g, result))
     return refuse_call(s, "the function's value was never computed");
-  RunStatus status = session_call(s->vm, g, count, args, &v);
-  return give_take(s, status, g->type->result, v, result);
+  return status_of_run(session_call(s->vm, g, g->type->count, args, result));
+}
+
+static rly_status call(rly_session *s, const Global *g, const Value *args,
+                       rly_value **result) {
+  Value v;
+  rly_status status = session_run_function(s, g, args, &v);
+  return status == RLY_OK ? session_give_take(s, g->type->result, v, result)
+                          : status;
 }
 
 /* Equal types are one pointer; tensors may differ where a dimension is not
@@ -353,15 +357,20 @@ void report_misfit_type(rly_session *s, const char *what, const Type *wanted,
   for (int i = 0; i < 2; i++) strbuf_done(&types[i]);
 }
 
+void report_misfit_argument(rly_session *s, const Global *g, int i,
+                            const Type *wanted, const Type *given) {
+  char what[128];
+  snprintf(what, sizeof what, g ? "argument %d of `@%.80s`" : "argument %d",
+           i + 1, g ? g->name->text : "");
+  report_misfit_type(s, what, wanted, given);
+}
+
 /* The values of the arguments; false after reporting what is wrong. */
 static bool take_arguments(rly_session *s, const Global *g, const Type *fn,
                            int count, rly_value *const *args, Value *values) {
-  char what[128];
   for (int i = 0; i < count; i++) {
     if (!passes_as(args[i]->type, fn->args[i])) {
-      snprintf(what, sizeof what, g ? "argument %d of `@%.80s`" : "argument %d",
-               i + 1, g ? g->name->text : "");
-      report_misfit_type(s, what, fn->args[i], args[i]->type);
+      report_misfit_argument(s, g, i, fn->args[i], args[i]->type);
       return false;
     }
     values[i] = args[i]->value;
@@ -373,12 +382,13 @@ static bool take_arguments(rly_session *s, const Global *g, const Type *fn,
  * call. */
 static rly_status call_with(rly_session *s, const Global *g, int count,
                             rly_value *const *args, rly_value **result) {
-  if (g->type->count != count) return refuse_count(s, g, g->type, count);
+  if (g->type->count != count)
+    return session_refuse_count(s, g, g->type, count);
   rly_status started = session_start(s, true);
   if (started != RLY_OK) return started;
   Value values[count + 1];
   if (!take_arguments(s, g, g->type, count, args, values)) return RLY_REFUSED;
-  return call(s, g, count, values, result);
+  return call(s, g, values, result);
 }
 
 /* By name: the function that the name now stands for. */
@@ -407,18 +417,23 @@ static bool is_function(rly_program *p, const rly_function *f) {
   return f && rly_program_function(p, ((const Global *)f)->name->text) == f;
 }
 
+bool function_is_own(const char *function, const rly_session *s,
+                     const rly_function *f) {
+  bool own = s && is_function(s->program, f);
+  if (!own)
+    misuse(function, s ? "no function of the program, or one that was defined "
+                         "anew"
+                       : "the session is NULL");
+  return own;
+}
+
 /* By handle: refused when the name has since been defined anew. */
 rly_status rly_session_call_function(rly_session *s, const rly_function *f,
                                      int count, rly_value *const *args,
                                      rly_value **result) {
-  if (!s || !result || !is_function(s->program, f)) {
-    misuse(__func__, !s        ? "the session is NULL"
-                     : !result ? "the result is NULL"
-                               : "no function of the program, or one that was "
-                                 "defined anew");
-    return RLY_MISUSE;
-  }
-  if (!args_are_own(__func__, s, count, args) || !session_enter(s))
+  if (!result) return misuse(__func__, "the result is NULL"), RLY_MISUSE;
+  if (!function_is_own(__func__, s, f) ||
+      !args_are_own(__func__, s, count, args) || !session_enter(s))
     return RLY_MISUSE;
   rly_status status = call_with(s, (const Global *)f, count, args, result);
   session_leave(s);
@@ -429,12 +444,14 @@ rly_status rly_session_call_function(rly_session *s, const rly_function *f,
 static rly_status call_value(rly_session *s, const rly_value *f, int count,
                              rly_value *const *args, rly_value **result) {
   if (f->type->kind != TY_FN) return refuse_call(s, "this is no function");
-  if (f->type->count != count) return refuse_count(s, NULL, f->type, count);
+  if (f->type->count != count)
+    return session_refuse_count(s, NULL, f->type, count);
   Value values[count + 1], v;
   if (!take_arguments(s, NULL, f->type, count, args, values))
     return RLY_REFUSED;
   RunStatus status = session_apply(s->vm, f->type, f->value, count, values, &v);
-  return give_take(s, status, f->type->result, v, result);
+  return status == RUN_OK ? session_give_take(s, f->type->result, v, result)
+                          : status_of_run(status);
 }
 
 rly_status rly_value_call(rly_value *function, int count,
@@ -474,7 +491,7 @@ static rly_status call_bound(rly_session *s, const rly_function *entry,
   Value values[count + 1];
   while (bound < count && session_argument(s, entry, bound, &values[bound]))
     bound++;
-  rly_status status = bound == count ? call(s, g, count, values, result)
+  rly_status status = bound == count ? call(s, g, values, result)
                                      : session_failed(s, RLY_REFUSED);
   while (bound-- > 0)
     value_drop(store_of(s), g->type->args[bound], values[bound]);

@@ -17,29 +17,62 @@ static void release_buffer(rly_context *cx, Buffer *b) {
   heap_done(&heap);
 }
 
+/* Does every element's distance from the first, in bytes, fit 64 bits? */
+static bool strides_sensible(const Tensor *t) {
+  int64_t reach[2] = {0, 0}, step; /* backwards, forwards */
+  for (int i = 0; i < t->rank; i++) {
+    int64_t *end = &reach[t->strides[i] > 0];
+    if (t->shape[i] > 1 &&
+        (__builtin_mul_overflow(t->strides[i], t->shape[i] - 1, &step) ||
+         __builtin_add_overflow(*end, step, end)))
+      return false;
+  }
+  int64_t width = (int64_t)dtype_size(t->dtype);
+  return !__builtin_mul_overflow(reach[0], width, &step) &&
+         !__builtin_mul_overflow(reach[1], width, &step);
+}
+
+/* Kernels rely on bools being 0 or 1, and on int4 being -8 to 7. */
+static bool strided_elements_are_valid(const Tensor *t) {
+  DType dtype = (DType)t->dtype;
+  size_t width = dtype_size(dtype);
+  if (dtype_info[dtype].bits == 8 * width) return true;
+  for (Runs r = runs_over(t); runs_next(&r);)
+    for (int64_t i = 0; i < r.count; i++) {
+      const char *at = r.data + i * r.stride * (int64_t)width;
+      if (!bits_are_valid(dtype, bits_load(dtype, at))) return false;
+    }
+  return true;
+}
+
 /* Everything that a host may have got wrong: a name of no dtype, too many axes,
- * lengths whose product overflows, no elements, and bytes that are no element:
- * kernels rely on bools being 0 or 1, and on int4 being -8 to 7. */
+ * lengths whose product overflows, no elements, and bytes that are no
+ * element. */
 static const char *what_is_wrong(const char *dtype, int rank,
-                                 const int64_t *shape, const void *elements,
-                                 DType *found, int64_t *count) {
+                                 const int64_t *shape, const int64_t *strides,
+                                 const void *elements, Tensor *t) {
+  int64_t count;
   size_t bytes;
   if (rank < 0 || rank > RANK_MAX) return "the rank must be from 0 to 8";
   if (rank && !shape) return "the shape is NULL";
-  *found = dtype ? dtype_find(dtype, strlen(dtype)) : DTYPE_NONE;
-  if (*found == DTYPE_NONE) return "there is no such dtype";
-  if (!shape_size(*found, rank, shape, count, &bytes))
+  DType type = dtype ? dtype_find(dtype, strlen(dtype)) : DTYPE_NONE;
+  if (type == DTYPE_NONE) return "there is no such dtype";
+  if (!shape_size(type, rank, shape, &count, &bytes))
     return "the shape has a negative dimension, or too many elements";
-  if (!elements && *count) return "the elements are NULL";
-  if (!elements_are_valid(*found, elements, bytes))
+  if (!elements && count) return "the elements are NULL";
+  *t = tensor_on_data(type, rank, shape, (void *)elements);
+  if (strides) memcpy(t->strides, strides, (size_t)rank * sizeof *strides);
+  if (strides && !strides_sensible(t)) return "the strides are too large";
+  if (!(strides ? strided_elements_are_valid(t)
+                : elements_are_valid(type, elements, bytes)))
     return "an element is none of the dtype (a bool is 0 or 1)";
   return NULL;
 }
 
 bool tensor_sensible_for(const char *function, const char *dtype, int rank,
-                         const int64_t *shape, const void *elements,
-                         DType *found, int64_t *count) {
-  const char *wrong = what_is_wrong(dtype, rank, shape, elements, found, count);
+                         const int64_t *shape, const int64_t *strides,
+                         const void *elements, Tensor *t) {
+  const char *wrong = what_is_wrong(dtype, rank, shape, strides, elements, t);
   if (wrong)
     misuse(function, "%s (dtype %.40s, rank %d)", wrong, dtype ? dtype : "NULL",
            rank);
@@ -64,10 +97,10 @@ static rly_tensor *handle_take(rly_context *cx, DType dtype, int rank,
 
 /* A handle on elements of its own, not set. */
 static rly_tensor *handle_new(rly_context *cx, DType dtype, int rank,
-                              const int64_t *shape, int64_t count) {
+                              const int64_t *shape, size_t bytes) {
   Heap heap;
   heap_init(&heap, &cx->mem);
-  Buffer *b = buffer_new(&heap, (size_t)count * dtype_size(dtype));
+  Buffer *b = buffer_new(&heap, bytes);
   heap_done(&heap);
   return b ? handle_take(cx, dtype, rank, shape, b->data, b) : NULL;
 }
@@ -79,19 +112,19 @@ rly_tensor *tensor_handle(rly_context *cx, const Tensor *t) {
                        t->buffer);
   }
   rly_tensor *copy =
-      handle_new(cx, (DType)t->dtype, t->rank, t->shape, tensor_count(t));
+      handle_new(cx, (DType)t->dtype, t->rank, t->shape, tensor_bytes(t));
   if (copy) tensor_copy_into(&copy->tensor, t);
   return copy;
 }
 
 rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
                            const int64_t *shape, const void *elements) {
-  DType type;
-  int64_t count;
-  if (!cx || !tensor_sensible(dtype, rank, shape, elements, &type, &count))
+  Tensor given;
+  if (!cx || !tensor_sensible(dtype, rank, shape, NULL, elements, &given))
     return NULL;
-  rly_tensor *t = handle_new(cx, type, rank, shape, count);
-  if (t && count) memcpy(t->tensor.data, elements, tensor_bytes(&t->tensor));
+  size_t bytes = tensor_bytes(&given);
+  rly_tensor *t = handle_new(cx, (DType)given.dtype, rank, shape, bytes);
+  if (t && bytes) memcpy(t->tensor.data, elements, bytes);
   return t;
 }
 
@@ -101,18 +134,17 @@ rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
 rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
                               const int64_t *shape, const void *elements,
                               void (*release)(void *owner), void *owner) {
-  DType type;
-  int64_t count;
-  if (!cx || !tensor_sensible(dtype, rank, shape, elements, &type, &count) ||
-      (uintptr_t)elements % dtype_size(type))
+  Tensor given;
+  if (!cx || !tensor_sensible(dtype, rank, shape, NULL, elements, &given) ||
+      (uintptr_t)elements % dtype_size(given.dtype))
     return NULL;
   Heap heap;
   heap_init(&heap, &cx->mem);
-  Buffer *b = buffer_borrow(&heap, elements, (size_t)count * dtype_size(type),
-                            NULL, owner);
+  Buffer *b = buffer_borrow(&heap, elements, tensor_bytes(&given), NULL, owner);
   heap_done(&heap);
   rly_tensor *t =
-      b ? handle_take(cx, type, rank, shape, (void *)elements, b) : NULL;
+      b ? handle_take(cx, (DType)given.dtype, rank, shape, given.data, b)
+        : NULL;
   if (t) b->release = release; /* the memory is ours from here on */
   return t;
 }

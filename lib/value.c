@@ -180,7 +180,7 @@ rly_value *rly_value_field(rly_value *v, int i) {
 /* --- Values from tensors ------------------------------------------------ */
 
 /* Sessions share the table of types.  So a lookup takes their lock. */
-static const Type *tensor_type(rly_session *s, const Tensor *t) {
+const Type *type_of_tensor(rly_session *s, const Tensor *t) {
   SharedValues *shared = store_of(s)->shared;
   Dim dims[RANK_MAX];
   dims_of_shape(t->rank, t->shape, dims);
@@ -194,7 +194,7 @@ static const Type *tensor_type(rly_session *s, const Tensor *t) {
  * is for memory that the host goes on using.  A scalar is no tensor in the
  * machine but the bits of its number, so it is read at once and nothing is
  * shared or copied. */
-static rly_value *value_of(rly_session *s, const Tensor *t, bool copied) {
+rly_value *value_handle_of(rly_session *s, const Tensor *t, bool copied) {
   Heap *heap = &store_of(s)->heap;
   Value v;
   if (t->rank == 0) v = bits_load((DType)t->dtype, t->data);
@@ -202,27 +202,25 @@ static rly_value *value_of(rly_session *s, const Tensor *t, bool copied) {
     v.tensor = copied ? tensor_copy(heap, t)
                       : tensor_view(heap, t, t->rank, t->shape, t->strides, 0);
   if (t->rank && !v.tensor) return NULL;
-  return value_handle_take(s, tensor_type(s, t), v);
+  return value_handle_take(s, type_of_tensor(s, t), v);
 }
 
 /* The elements are shared with the host's tensor; a kernel never writes over a
  * buffer that has two owners. */
 rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
   if (!s || !t || t->cx != s->program->cx || !session_hold(s)) return NULL;
-  rly_value *v = s->freed ? NULL : value_of(s, &t->tensor, false);
+  rly_value *v = s->freed ? NULL : value_handle_of(s, &t->tensor, false);
   session_release(s);
   return v;
 }
 
 rly_value *rly_value_of_elements(rly_session *s, const char *dtype, int rank,
                                  const int64_t *shape, const void *elements) {
-  DType type;
-  int64_t count;
-  if (!s || !tensor_sensible(dtype, rank, shape, elements, &type, &count) ||
+  Tensor t;
+  if (!s || !tensor_sensible(dtype, rank, shape, NULL, elements, &t) ||
       !session_hold(s))
     return NULL;
-  Tensor t = tensor_on_data(type, rank, shape, (void *)elements);
-  rly_value *v = s->freed ? NULL : value_of(s, &t, true);
+  rly_value *v = s->freed ? NULL : value_handle_of(s, &t, true);
   session_release(s);
   return v;
 }

@@ -1,4 +1,5 @@
 """Programs, their functions, and sessions that run them."""
+import math
 import os
 import signal
 import threading
@@ -10,8 +11,7 @@ from . import _values as values
 from ._library import Misuse, failure, ffi, lib, take_text, text_of
 
 MISUSE, TENSOR, NULL = lib.RLY_MISUSE, lib.RLY_TENSOR, ffi.NULL
-call_function, value_free = lib.rly_session_call_function, lib.rly_value_free
-value_of_elements, value_kind = lib.rly_value_of_elements, lib.rly_value_kind
+call_arrays = lib.rly_session_call_arrays
 from_buffer, ndarray = ffi.from_buffer, np.ndarray
 
 # --- Ctrl-C -----------------------------------------------------------------------
@@ -286,6 +286,80 @@ class Program:
 
 # --- Sessions -------------------------------------------------------------------------
 
+class Arrays:
+    """Arguments and result of a function of tensors, as rly_arrays that calls
+    use again and again: a call of it is one of the library."""
+
+    def __init__(self, types, result):
+        chars = [lib.rly_type_dtype(t) for t in types]
+        self.dtypes = [values.dtype_of(name) for name in chars]
+        self.given = ffi.new("rly_array[]", len(types))
+        for array, name in zip(self.given, chars):
+            array.dtype = name
+        self.shapes = [()] * len(types)
+        self.slots = list(zip(range(len(types)), self.given, self.dtypes))
+        self.result, self.value = ffi.new("rly_array *"), ffi.new("rly_value **")
+        self.shape = self._shape(result)
+        self.room = None
+        if self.shape is None:
+            self.room = ffi.new("char[]", values.SMALL)
+            self.result.data, self.result.room = self.room, values.SMALL
+
+    def _shape(self, result):
+        """Of a result of known shape, which is written to an array made for it;
+        None where others, if they are small, go to `room`."""
+        if lib.rly_type_kind(result) != TENSOR:
+            return None
+        shape = tuple(lib.rly_type_dim(result, i)
+                      for i in range(lib.rly_type_rank(result)))
+        dtype = values.dtype_of(lib.rly_type_dtype(result))
+        size = math.prod(shape) * dtype.itemsize
+        if -1 in shape or lib.rly_type_rank(result) < 0 or size > values.SMALL:
+            return None
+        self.dtype, self.result.room = dtype, size
+        return shape
+
+    def set(self, args):
+        """Where the arguments lie.  The arrays are to be kept for the call.
+        None: an argument is a value of rly's."""
+        kept = []
+        for (i, array, dtype), arg in zip(self.slots, args):
+            if type(arg) is not ndarray or arg.dtype != dtype:
+                if isinstance(arg, values.Value):
+                    return None
+                arg = values.fit_array(arg, dtype)
+                kept.append(arg)
+            if arg.flags.c_contiguous:
+                array.strided = False
+                array.data = from_buffer(arg) if arg.size else NULL
+            else:
+                arg = values.set_strided(array, arg)
+                kept.append(arg)
+            if arg.shape != self.shapes[i]:
+                self.shapes[i] = arg.shape
+                array.rank = arg.ndim
+                array.shape[0:arg.ndim] = arg.shape
+        return kept
+
+    def call(self, session, f, args):
+        kept = self.set(args)
+        if kept is None:
+            return NotImplemented
+        if self.shape is not None:
+            out = np.empty(self.shape, self.dtype)
+            self.result.data = from_buffer(out) if out.size else NULL
+        status = _watched(session.handle, call_arrays, session.handle, f,
+                          len(args), self.given, self.result, self.value)
+        del kept
+        if status:
+            raise session.failure(status)
+        if self.value[0]:
+            return values.from_c(session, self.value[0], owned=True)
+        if self.shape is not None:
+            return out if self.shape else out[()]
+        return values.array_copied(self.result)
+
+
 class Bound:
     """A function of a program in a session."""
 
@@ -296,14 +370,11 @@ class Bound:
             self.types.append(t)
         self.params = [text_of(lib.rly_function_param_name(f, i)) or f"_{i}"
                        for i in range(len(self.types))]
-        self.dtypes = [self._numpy(t) for t in self.types]
+        self.arrays = None
+        if all(text_of(lib.rly_type_dtype(t)) in values.DTYPES
+               for t in self.types):
+            self.arrays = Arrays(self.types, lib.rly_function_result_type(f))
         self.__doc__ = self.type
-
-    @staticmethod
-    def _numpy(t):
-        """What an argument that is an array must be: its dtype and name."""
-        name = text_of(lib.rly_type_dtype(t))
-        return (values.DTYPES.get(name), (name or "").encode())
 
     @property
     def type(self):
@@ -312,10 +383,21 @@ class Bound:
             program.handle, self.f))
 
     def __call__(self, *args, copy=True, raw=False, **named):
-        return self.session.call(self, *args, copy=copy, raw=raw, **named)
-
-    def arguments(self, args, named):
-        return values.in_order(f"{self.__name__}()", self.params, args, named)
+        """raw=True gives a handle, which can be an argument again and is not
+        taken apart.  With copy=False arguments are borrowed."""
+        if named or len(args) != len(self.types):
+            args = values.in_order(f"{self.__name__}()", self.params, args,
+                                   named)
+        session = self.session
+        with session.turn:
+            if self.arrays and copy and not raw:
+                result = self.arrays.call(session, self.f, args)
+                if result is not NotImplemented:
+                    return result
+            handles = [values.to_c(session, t, arg, copy)
+                       for t, arg in zip(self.types, args)]
+            return session.result(raw, lib.rly_session_call_function,
+                                  session.handle, self.f, handles)
 
     def __repr__(self):
         return f"<rly @{self.__name__}: {self.type}>"
@@ -368,17 +450,22 @@ class State(MutableMapping):
         return len(self.paths())
 
 
-class _Release:
-    """Ends a turn.  (A context manager made of a generator is slow.)"""
+class Turn:
+    """A thread's turn at a session; another that comes meanwhile is refused, as
+    freeing what it made would wait for the run.  (A context manager made of a
+    generator is slow.)"""
 
-    def __init__(self, lock):
-        self.lock = lock
+    def __init__(self):
+        lock = threading.Lock()
+        self.acquire, self.release = lock.acquire, lock.release
 
     def __enter__(self):
-        pass
+        if not self.acquire(False):
+            raise Misuse("the session is at work in another thread, or this is "
+                         "a callback of it")
 
     def __exit__(self, *_):
-        self.lock.release()
+        self.release()
 
 
 class Session:
@@ -401,8 +488,7 @@ class Session:
             raise failure(lib.RLY_LIMIT, self.context)
         self.handle = ffi.gc(made, lib.rly_session_free)
         self.state = State(self)
-        self._lock = threading.Lock()
-        self._release = _Release(self._lock)
+        self.turn = Turn()
         self._functions = {}
 
     def failure(self, status=None):
@@ -431,68 +517,30 @@ class Session:
             raise AttributeError(name)
         return self.function(name)
 
-    def call(self, function, *args, copy=True, raw=False, **named):
-        """Calls a function by name.  raw=True gives a handle, which can be an
-        argument again and is not taken apart."""
+    def call(self, function, *args, **options):
+        """Calls a function by name; options as of Bound.__call__."""
         f = function if isinstance(function, Bound) else self.function(function)
-        if named or len(args) != len(f.types):
-            args = f.arguments(args, named)
-        with self._turn():
-            handles, keep, free = [], [], []
-            try:
-                for i, arg in enumerate(args):
-                    dtype, name = f.dtypes[i]
-                    if (type(arg) is ndarray and arg.dtype == dtype and copy
-                            and arg.size and arg.flags.c_contiguous):
-                        handle = value_of_elements(
-                            self.handle, name, arg.ndim,
-                            arg.shape or NULL, from_buffer(arg))
-                        if not handle:
-                            raise self.failure()
-                        free.append(handle)
-                    else:
-                        handle = values.to_c(self, f.types[i], arg, copy)
-                        keep.append(handle)
-                    handles.append(handle)
-                return self._result(raw, call_function, self.handle, f.f,
-                                    handles)
-            finally:
-                for handle in free:
-                    value_free(handle)
-
-    def _turn(self):
-        """This thread's turn; another that comes meanwhile is refused here, as
-        freeing what it made would wait for the run."""
-        if self._lock.acquire(False):
-            return self._release
-        raise Misuse("the session is at work in another thread, or this is a "
-                     "callback of it")
+        return f(*args, **options)
 
     def call_value(self, function, args):
-        with self._turn():
+        with self.turn:
             handles = [arg.handle if isinstance(arg, values.Value)
                        else values.checked(self, values.array_to_c(
                            self, values.fit_array(arg, None), True))
                        for arg in args]
-            return self._result(False, lib.rly_value_call, function.handle,
+            return self.result(False, lib.rly_value_call, function.handle,
                                 handles)
 
-    def _result(self, raw, function, *arguments):
+    def result(self, raw, function, *arguments):
         *front, handles = arguments
         out = ffi.new("rly_value **")
         status = _watched(self.handle, function, *front, len(handles), handles,
                           out)
         if status:
             raise self.failure(status)
-        result = out[0]
         if raw:
-            return values.Value(self, result)
-        if value_kind(result) == TENSOR:
-            try:
-                return values.tensor_from_c(result)
-            finally:
-                value_free(result)
-        return values.from_c(self, result, owned=True)
+            return values.Value(self, out[0])
+        return values.from_c(self, out[0], owned=True)
 
     def run(self):
         """Evaluates what was added; the values of its expressions."""
@@ -501,7 +549,7 @@ class Session:
         @ffi.callback("void(void *, rly_value *)")
         def show(_, value):
             shown.append(values.from_c(self, value))
-        with self._turn():
+        with self.turn:
             self.check(_watched(self.handle, lib.rly_session_run, self.handle,
                                 show, NULL))
         return shown

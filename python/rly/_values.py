@@ -10,8 +10,9 @@
 
 Elements come out without a copy: the array shares the tensor's memory, is
 read-only, and keeps it alive.  They go in copied, or with copy=False borrowed:
-then the array must be contiguous, and must stay as it is while rly holds it."""
+then the array must stay as it is while rly holds it.  It may be strided."""
 import itertools
+import math
 
 import numpy as np
 
@@ -24,8 +25,10 @@ DTYPES = {name: np.dtype(name) for name in
           ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
            "uint64", "float16", "float32", "float64", "bool")}
 DTYPES["int4"], DTYPES["uint4"] = DTYPES["int8"], DTYPES["uint8"]
-NAMES = {dtype: name.encode() for name, dtype in DTYPES.items()
-         if not name.endswith("int4")}
+RANGES = {dtype: (np.iinfo(dtype).min, np.iinfo(dtype).max)
+          for dtype in DTYPES.values() if dtype.kind in "iu"}
+NAMES = {dtype: ffi.new("char[]", name.encode())
+         for name, dtype in DTYPES.items() if not name.endswith("int4")}
 
 
 _by_chars = {}
@@ -124,22 +127,25 @@ def data_class(name, labels):
 SMALL = 4096  # bytes: copying them costs less than sharing
 
 
+def array_copied(a):
+    """A numpy array of a copy of an rly_array's row-major elements."""
+    dtype = dtype_of(a.dtype)
+    shape = tuple(a.shape[0:a.rank])
+    size = math.prod(shape) * dtype.itemsize
+    array = np.frombuffer(bytearray(buffer(a.data, size)) if size else b"",
+                          dtype)
+    return array.reshape(shape) if shape else array[0]
+
+
 def tensor_from_c(handle):
-    """An array over the tensor of a value, sharing its elements."""
-    dtype = dtype_of(lib.rly_value_dtype(handle))
-    rank = lib.rly_value_rank(handle)
-    count = lib.rly_value_count(handle)
-    size = count * dtype.itemsize
-    if size <= SMALL:
-        elements = lib.rly_value_elements(handle)
-        array = np.frombuffer(buffer(elements, size)[:], dtype)
-        if rank == 0:
-            return array[0]
-        if rank == 1:
-            return array
-    shape = [lib.rly_value_dim(handle, i) for i in range(rank)]
-    if size <= SMALL:
-        return array.reshape(shape)
+    """A numpy array of a tensor value: a copy where it is small, else sharing
+    its elements."""
+    a = ffi.new("rly_array *")
+    lib.rly_value_array(handle, a)
+    shape, dtype = tuple(a.shape[0:a.rank]), dtype_of(a.dtype)
+    size = math.prod(shape) * dtype.itemsize
+    if size <= SMALL and not a.strided:
+        return array_copied(a)
     tensor = lib.rly_value_tensor(handle)
     if not tensor:
         raise MemoryError("rly: no memory for a tensor")
@@ -194,6 +200,11 @@ def from_c(session, handle, owned=False):
 def fit_array(value, dtype):
     """An array of the dtype.  Numbers and lists of numbers take it; an array of
     another dtype is refused, as rly converts nothing by itself."""
+    if type(value) is int and dtype in RANGES:
+        low, high = RANGES[dtype]
+        if not low <= value <= high:
+            raise TypeError(f"{value!r} is no {dtype}")
+        return np.array(value, dtype)
     if isinstance(value, (np.ndarray, np.generic)):
         given = value
     elif hasattr(value, "__dlpack__"):
@@ -206,7 +217,7 @@ def fit_array(value, dtype):
     if dtype is not None and given.dtype != dtype:
         raise TypeError(f"an array of {given.dtype} is given where {dtype} "
                         "is wanted")
-    return np.asarray(given, order="C")
+    return np.asarray(given)
 
 
 _borrowed = {}
@@ -248,15 +259,31 @@ def tensor_to_c(context, array, copy=True):
     return tensor
 
 
+def set_strided(a, array):
+    """The place of elements that are not row-major, in an rly_array; the array
+    that they are in, a copy where they are no whole elements apart."""
+    size = array.itemsize
+    if any(stride % size for stride in array.strides):
+        array = np.array(array, order="C")
+    a.strided = True
+    a.strides[0:array.ndim] = [stride // size for stride in array.strides]
+    a.data = ffi.cast("void *", array.ctypes.data)
+    return array
+
+
 def array_to_c(session, array, copy):
-    if copy:
-        data = elements_of(array)
-        return lib.rly_value_of_elements(session.handle, name_of(array),
-                                         array.ndim, array.shape or ffi.NULL,
-                                         data)
-    tensor = tensor_to_c(session.context, array, copy)
-    value = lib.rly_value_of_tensor(session.handle, tensor)
-    lib.rly_tensor_free(tensor)
+    a = ffi.new("rly_array *")
+    dtype = name_of(array)
+    array = set_strided(a, array)
+    a.dtype, a.rank, a.shape[0:array.ndim] = dtype, array.ndim, array.shape
+    if copy or not array.size:
+        return lib.rly_value_of_array(session.handle, a, ffi.NULL, ffi.NULL)
+    ticket = next(_tickets)
+    _borrowed[ticket] = array
+    value = lib.rly_value_of_array(session.handle, a, _release,
+                                   ffi.cast("void *", ticket))
+    if not value:
+        del _borrowed[ticket]
     return value
 
 

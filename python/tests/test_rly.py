@@ -140,6 +140,32 @@ def test_arguments_without_a_copy():
     assert sys.getrefcount(x) == count
 
 
+def test_strided_arguments():
+    p = rly.program("def @same(%x: Tensor[(?, ?), float32]) { %x }\n"
+                    "def @two(%x: Tensor[(2, 3), float32]) { transpose(%x) }")
+    x = np.arange(24, dtype=F32).reshape(4, 6)
+    for view in x.T, x[::2, ::-3], x[:0], np.broadcast_to(x[0], (3, 6)):
+        np.testing.assert_array_equal(p.same(view), view)
+        np.testing.assert_array_equal(p.same(view, copy=False), view)
+    np.testing.assert_array_equal(p.two(x[:2, ::2]), x[:2, ::2].T)
+    packed = np.zeros(4, [("a", "<i2"), ("b", "<f4")])["b"].reshape(2, 2)
+    assert packed.strides == (12, 6)  # no whole floats apart
+    np.testing.assert_array_equal(p.same(packed), packed)
+    big = np.arange(40000, dtype=F32).reshape(200, 200)
+    transposed = p.same(big.T, copy=False)
+    np.testing.assert_array_equal(transposed, big.T)
+
+
+def test_results_of_any_size():
+    p = rly.program("def @ones(%n: int32) { ones(shape=[%n], dtype=\"int8\") }")
+    for n in 0, 1, 4096, 4097, 100000:
+        y = p.ones(n)
+        assert y.shape == (n,) and (y == 1).all()
+    for n in 2**31, -2**31 - 1:
+        with pytest.raises(TypeError, match="is no int32"):
+            p.ones(n)
+
+
 def test_a_result_stays_as_it_was():
     p = rly.program("let @h = ref(zeros(shape=[2000], dtype=\"float32\"));\n"
                     "def @step() { ref_write(@h, ref_read(@h) + 1f); "

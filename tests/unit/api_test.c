@@ -221,6 +221,125 @@ static void test_elements(void **state) {
   guest_end(&g);
 }
 
+static void count_release(void *owner) { ++*(int *)owner; }
+
+/* Arrays in the host's memory, in any order, and calls without handles. */
+static void test_arrays(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "def @t(%x: Tensor[(2, 3), float32], %k: float32) {\n"
+              "  transpose(%x) * %k\n"
+              "}\n"
+              "def @pair(%x: int32) { (%x, %x) }\n"
+              "def @v(%x: Tensor[(2, 3), float32]) { transpose(%x) }\n");
+  float in[] = {6, 5, 4, 3, 2, 1, 0}, two = 2, room[6];
+  static const float out[] = {2, 8, 4, 10, 6, 12};
+  /* 1 2 3; 4 5 6 lies backwards. */
+  rly_array args[] = {{.data = &in[5],
+                       .dtype = "float32",
+                       .rank = 2,
+                       .strided = true,
+                       .shape = {2, 3},
+                       .strides = {-3, -1}},
+                      {.data = &two, .dtype = "float32"}};
+  rly_array result = {.data = room, .room = sizeof room};
+  rly_value *rest = NULL;
+  const rly_function *t = rly_program_function(g.program, "t");
+  rly_session *s = g.session;
+  assert_int_equal(rly_session_call_arrays(s, t, 2, args, &result, &rest),
+                   RLY_OK);
+  assert_null(rest);
+  assert_memory_equal(room, out, sizeof out);
+  assert_string_equal(result.dtype, "float32");
+  assert_int_equal(result.rank, 2);
+  assert_int_equal(result.shape[0] * 10 + result.shape[1], 32);
+  /* Without room, and of no tensor: a value. */
+  result.room = sizeof room - 1;
+  assert_int_equal(rly_session_call_arrays(s, t, 2, args, &result, &rest),
+                   RLY_OK);
+  rly_array seen;
+  assert_true(rly_value_array(rest, &seen));
+  assert_false(seen.strided);
+  assert_memory_equal(seen.data, out, sizeof out);
+  rly_value_free(rest);
+  int32_t n = 7;
+  const rly_array number = {.data = &n, .dtype = "int32"};
+  const rly_function *pair = rly_program_function(g.program, "pair");
+  assert_int_equal(rly_session_call_arrays(s, pair, 1, &number, &result, &rest),
+                   RLY_OK);
+  assert_int_equal(rly_value_kind(rest), RLY_TUPLE);
+  assert_false(rly_value_array(rest, &seen));
+  rly_value_free(rest);
+  /* What does not fit is told; nothing is written. */
+  rest = NULL;
+  args[0].shape[1] = 2;
+  result.room = sizeof room;
+  room[0] = -1;
+  assert_int_equal(rly_session_call_arrays(s, t, 2, args, &result, &rest),
+                   RLY_REFUSED);
+  char *text = rly_session_diagnostics_text(s, false);
+  assert_non_null(strstr(text,
+                         "argument 1 of `@t` is of type Tensor[(2, 3), "
+                         "float32], but Tensor[(2, 2), float32]"));
+  rly_text_free(g.cx, text);
+  assert_int_equal(rly_session_call_arrays(s, t, 1, args, &result, &rest),
+                   RLY_REFUSED);
+  args[0].strides[0] = INT64_MAX;
+  args[0].shape[0] = 4;
+  assert_int_equal(rly_session_call_arrays(s, t, 2, args, &result, &rest),
+                   RLY_MISUSE);
+  assert_non_null(strstr(rly_misuse(), "the strides are too large"));
+  args[0].dtype = NULL;
+  assert_int_equal(rly_session_call_arrays(s, t, 2, args, &result, &rest),
+                   RLY_MISUSE);
+  assert_int_equal(rly_session_call_arrays(s, t, 2, NULL, &result, &rest),
+                   RLY_MISUSE);
+  assert_int_equal(rly_session_call_arrays(s, NULL, 2, args, &result, &rest),
+                   RLY_MISUSE);
+  assert_null(rest);
+  assert_true(room[0] == -1);
+  /* Borrowed until the last value that shows them goes. */
+  int released = 0;
+  rly_array turned = {.data = in,
+                      .dtype = "float32",
+                      .rank = 2,
+                      .strided = true,
+                      .shape = {2, 3},
+                      .strides = {1, 2}};
+  rly_value *x = rly_value_of_array(s, &turned, count_release, &released), *y;
+  const rly_function *v = rly_program_function(g.program, "v");
+  assert_int_equal(rly_session_call_function(s, v, 1, &x, &y), RLY_OK);
+  rly_value_free(x);
+  assert_int_equal(released, 0);
+  assert_true(rly_value_array(y, &seen));
+  assert_ptr_equal(seen.data, in);
+  assert_int_equal(seen.strides[seen.strided ? 0 : 1], seen.strided ? 2 : 1);
+  rly_value_free(y);
+  assert_int_equal(released, 1);
+  rly_value_free(rly_value_of_array(s, &number, count_release, &released));
+  assert_int_equal(released, 2);
+  turned.data = (char *)in + 1;
+  assert_null(rly_value_of_array(s, &turned, count_release, &released));
+  assert_int_equal(released, 2);
+  static const uint8_t bits[] = {1, 2, 0};
+  const rly_array odd = {.data = (void *)bits,
+                         .dtype = "bool",
+                         .rank = 1,
+                         .strided = true,
+                         .shape = {2},
+                         .strides = {1}},
+                  even = {.data = (void *)bits,
+                          .dtype = "bool",
+                          .rank = 1,
+                          .strided = true,
+                          .shape = {2},
+                          .strides = {2}};
+  assert_null(rly_value_of_array(s, &odd, NULL, NULL));
+  rly_value_free(rly_value_of_array(s, &even, NULL, NULL));
+  guest_end(&g);
+}
+
 /* Values made of their parts, and taken apart again. */
 static void test_layout(void **state) {
   (void)state;
@@ -552,8 +671,6 @@ static void test_sessions_are_apart(void **state) {
   rly_value_free(v);
   guest_end(&g);
 }
-
-static void count_release(void *owner) { ++*(int *)owner; }
 
 /* A view in a cell does not keep all that it was cut from. */
 static void test_small_view_of_much(void **state) {
@@ -1383,6 +1500,7 @@ int main(void) {
       cmocka_unit_test(test_signature),
       cmocka_unit_test(test_types),
       cmocka_unit_test(test_elements),
+      cmocka_unit_test(test_arrays),
       cmocka_unit_test(test_layout),
       cmocka_unit_test(test_value_call),
       cmocka_unit_test(test_steps),

@@ -534,9 +534,18 @@ BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
+DATADIR    ?= $(PREFIX)/share
 bin  := $(DESTDIR)$(BINDIR)
 dir  := $(DESTDIR)$(LIBDIR)
 man  := $(DESTDIR)$(MANDIR)
+data := $(DESTDIR)$(DATADIR)
+# Where shells and editors look for what others bring them.
+completions := bash:$(data)/bash-completion/completions/rly \
+               zsh:$(data)/zsh/site-functions/_rly \
+               fish:$(data)/fish/vendor_completions.d/rly.fish
+vimfiles    := $(patsubst editors/vim/%,%,$(wildcard editors/vim/*/rly.vim))
+vim         := $(data)/vim/vimfiles
+emacs       := $(data)/emacs/site-lisp/rly-mode.el
 below = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
          LIBDIR='$(call below,$(LIBDIR))' \
@@ -544,7 +553,7 @@ fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
          ONNX="$(if $(filter 1,$(ONNX)), -lprotobuf-c)" \
          OPENMP="$(if $(filter 1,$(OPENMP)), -lgomp)"
 
-install: all lib ## into $(DESTDIR)$(PREFIX): BINDIR, LIBDIR, INCLUDEDIR, MANDIR
+install: all lib ## into $(DESTDIR)$(PREFIX); places above in the Makefile
 	install -D -m 755 $(RLY) $(bin)/rly
 	install -D -m 644 include/rly.h $(DESTDIR)$(INCLUDEDIR)/rly.h
 	install -D -m 644 $(STATIC) $(dir)/librly.a
@@ -555,6 +564,11 @@ install: all lib ## into $(DESTDIR)$(PREFIX): BINDIR, LIBDIR, INCLUDEDIR, MANDIR
 	$(fill) lib/rly.pc.in > $(dir)/pkgconfig/rly.pc
 	$(fill) docs/man/rly.1.in > $(man)/man1/rly.1
 	$(fill) docs/man/librly.3.in > $(man)/man3/librly.3
+	for row in $(completions); do file=$${row#*:}; \
+	  install -d $${file%/*}; editors/completions $${row%%:*} > $$file; done
+	for file in $(vimfiles); do \
+	  install -D -m 644 editors/vim/$$file $(vim)/$$file; done
+	install -D -m 644 editors/emacs/rly-mode.el $(emacs)
 
 STRIP ?= strip
 install-strip: install ## the same without what only debuggers read
@@ -565,7 +579,9 @@ install-strip: install ## the same without what only debuggers read
 uninstall:      ## remove what `make install` with the same settings put there
 	rm -f $(bin)/rly $(DESTDIR)$(INCLUDEDIR)/rly.h \
 	  $(addprefix $(dir)/,librly.a librly.so.$(VERSION) $(SONAME) librly.so \
-	    pkgconfig/rly.pc) $(man)/man1/rly.1 $(man)/man3/librly.3
+	    pkgconfig/rly.pc) $(man)/man1/rly.1 $(man)/man3/librly.3 $(emacs) \
+	  $(foreach row,$(completions),$(lastword $(subst :, ,$(row)))) \
+	  $(addprefix $(vim)/,$(vimfiles))
 
 # What is kept in git, and in gen/ what re2c, lemon and protoc-c make of it:
 # who builds from the archive needs none of them.

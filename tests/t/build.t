@@ -86,6 +86,10 @@ like(slurp("$lib/pkgconfig/rly.pc"),
 cmp_ok(-s "$root/usr/bin/rly", '<', 12e6, 'the program is no 20 MB');
 like(`nm -D --defined-only $lib/librly.so`, qr/ T rly_session_call$/m,
      'a stripped library shows rly.h');
+ok(-s "$root/usr/share/$_", "$_ is installed")
+  for qw(man/man1/rly.1 bash-completion/completions/rly
+         zsh/site-functions/_rly fish/vendor_completions.d/rly.fish
+         vim/vimfiles/syntax/rly.vim emacs/site-lisp/rly-mode.el);
 make("uninstall $places");
 is(`find $root ! -type d`, '', 'make uninstall leaves no file');
 

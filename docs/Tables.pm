@@ -1,0 +1,60 @@
+# What the tables of the program's commands and flags say, for what is made of
+# them: the manual page, the completions of shells.
+package Tables;
+use strict;
+use warnings;
+use Exporter 'import';
+our @EXPORT = qw(slurp flags commands);
+
+sub slurp {
+  my ($path) = @_;
+  open my $in, '<', $path or die "$path: $!\n";
+  local $/;
+  return <$in>;
+}
+
+my $string = qr/"([^"]*)"/;
+
+# One string of several that stand beside each other.
+sub joined { return join '', $_[0] =~ /$string/g }
+
+# FLAG("--entry", "NAME", TEXT, entry, IN_RUN, "call this global " "instead")
+# as {flag, value, kind, set, help}; `set` is the expression of commands.
+sub flags {
+  my $rows = slurp('repl/flags.def');
+  my @flags;
+  while ($rows =~ /^FLAG\($string,\s*(?:$string|NULL),\s*(\w+),\s*[\w.]+,
+                   \s*([^"]*?),\s*(".*?")\)$/xmsg) {
+    push @flags, {flag => $1, value => $2 // '', kind => $3, set => $4,
+                  help => joined($5)};
+  }
+  return @flags;
+}
+
+# {"run", "FILE.rly [ARGS...]", IN_RUN, command_run, "run a script"} as
+# {name, words, help, flags}.
+sub commands {
+  my ($rows) = slurp('repl/main.c') =~ /Command commands\[\] = \{\n(.*?)^\};/ms
+    or die "repl/main.c: no table of commands\n";
+  my ($bits) = slurp('repl/cli.h') =~ /enum \{\n(\s*IN_.*?)\};/ms
+    or die "repl/cli.h: no set of commands\n";
+  my %bit = $bits =~ /(\w+) = (\d+)/g;
+  my @flags = flags();
+  my @commands;
+  while ($rows =~ /\{$string,\s*$string,\s*(\w+),\s*\w+,\s*((?:$string\s*)+)\}/g) {
+    my ($name, $words, $in, $help) = ($1, $2, $3, joined($4));
+    push @commands, {name => $name, words => $words, help => $help,
+                     flags => [grep { holds($_->{set}, $in, \%bit) } @flags]};
+  }
+  return @commands;
+}
+
+# Does `IN_ALL & ~IN_STEP`, or another such set, hold a command?
+sub holds {
+  my ($set, $in, $bit) = @_;
+  $set =~ s/(IN_\w+)/$bit->{$1} \/\/ die "no set $1\n"/ge;
+  die "no set: $set\n" if $set !~ /^[\d\s|&~()]+$/;
+  return eval($set) & $bit->{$in};
+}
+
+1;

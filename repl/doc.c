@@ -219,6 +219,11 @@ void doc_explain(Repl *r, const char *code) {
 
 /* --- rly doc ------------------------------------------------------------- */
 
+/* Is the second of these letters a full stop, and no dot of `0 .. n`? */
+static bool is_full_stop(const char *at) {
+  return at[1] == '.' && !strchr(" .", at[0]) && strchr(" \n", at[2]);
+}
+
 /* The first sentence of a doc comment, up to its full stop.  A list or an empty
  * line ends it, too; a line break within it becomes a blank. */
 static void add_sentence(Mem *mem, StrBuf *out, const DefinitionText *d) {
@@ -226,7 +231,7 @@ static void add_sentence(Mem *mem, StrBuf *out, const DefinitionText *d) {
   strbuf_init(&text, mem);
   doc_print(&text, d, "");
   const char *p = strbuf_text(&text), *end = p;
-  while (*end && strncmp(end, ".\n", 2) && strncmp(end, ". ", 2) &&
+  while (*end && !(end > p && is_full_stop(end - 1)) &&
          strncmp(end, "\n\n", 2) && strncmp(end, "\n- ", 3))
     end++;
   for (; p < end; p++) strbuf_add_char(out, *p == '\n' ? ' ' : *p);

@@ -20,6 +20,8 @@ my $list = rly('doc');
 my @names = $list->{out} =~ /^(\S+)/mg;
 cmp_ok(scalar @names, '>', 300, 'the list has ' . @names . ' names');
 ok(!grep(!/^\S+ +\S/, split /\n/, $list->{out}), 'each with a sentence');
+like($list->{out}, qr/^\@range +The list 0 \.\. %n - 1$/m,
+     'which two dots do not end');
 
 my $page = rly('doc', '--markdown', @names)->{out};
 my (@bare, @unsaid);

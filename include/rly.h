@@ -214,6 +214,14 @@ void rly_program_each_name(const rly_program *p,
                            void (*visit)(void *data, const char *name),
                            void *data);
 
+/* What a name is, for people: a definition as it is written, a function up to
+ * its body, then its doc comment; of an operator the sentence that `rly ops`
+ * lists.  "@f", "%x", a type, a constructor, an operator; the library's
+ * included.  NULL: there is nothing of that name.  To be freed. */
+char *rly_program_doc(rly_program *p, const char *name);
+/* The operators, in the order of `rly ops`; NULL beyond the last one. */
+const char *rly_operator_name(size_t i);
+
 /* --- Signatures --------------------------------------------------------- */
 
 /* A global function by name (without `@`), NULL when there is none: a `def`, or

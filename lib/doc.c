@@ -207,3 +207,30 @@ void definition_print_head(StrBuf *out, const DefinitionText *d) {
   while (len && strchr(" \t\r\n", d->text[len - 1])) len--;
   strbuf_add_len(out, d->text, len);
 }
+
+/* --- For hosts ------------------------------------------------------------ */
+
+const char *rly_operator_name(size_t i) {
+  return i < OP_COUNT ? op_info((int)i)->name : NULL;
+}
+
+char *rly_program_doc(rly_program *p, const char *name) {
+  if (!p || !name) {
+    misuse(__func__, "the %s is NULL", p ? "name" : "program");
+    return NULL;
+  }
+  DefinitionText d;
+  bool dynamic, found = program_definition(p, name, &d);
+  OpId op = found ? OP_COUNT : op_find(name, &dynamic);
+  if (!found && op == OP_COUNT) return NULL;
+  Mem mem = mem_local(&p->cx->mem);
+  StrBuf out;
+  strbuf_init(&out, &mem);
+  if (!found) strbuf_add(&out, op_info(op)->doc);
+  else {
+    definition_print_head(&out, &d);
+    if (d.doc_len) strbuf_add(&out, "\n\n");
+    doc_print(&out, &d, "");
+  }
+  return text_take(p->cx, &out);
+}

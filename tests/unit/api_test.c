@@ -1220,6 +1220,33 @@ static void test_senseless_arguments(void **state) {
 }
 
 /* A text that `:type` is asked for leaves the program as it was. */
+/* What names are, for people. */
+static void test_doc(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "/// Twice %x.\n"
+              "def @twice(%x: int32) -> int32 { %x + %x }\n"
+              "def @plain() { 1 }\n");
+  assert_text(&g, rly_program_doc(g.program, "@twice"),
+              "def @twice(%x: int32) -> int32\n\nTwice %x.\n");
+  assert_text(&g, rly_program_doc(g.program, "@plain"), "def @plain()");
+  assert_text(&g, rly_program_doc(g.program, "add"),
+              "Sum, element by element; on bool the logical or.");
+  char *list = rly_program_doc(g.program, "Cons");
+  assert_non_null(strstr(list, "List[A]"));
+  rly_text_free(g.cx, list);
+  assert_null(rly_program_doc(g.program, "@none"));
+  assert_null(rly_program_doc(g.program, NULL));
+  assert_null(rly_program_doc(NULL, "add"));
+  assert_string_equal(rly_operator_name(0), "add");
+  size_t count = 0;
+  while (rly_operator_name(count)) count++;
+  assert_true(count > 250);
+  assert_null(rly_operator_name(count + 1));
+  guest_end(&g);
+}
+
 static void test_type_of(void **state) {
   (void)state;
   Guest g;
@@ -1533,6 +1560,7 @@ int main(void) {
       cmocka_unit_test(test_null_values),
       cmocka_unit_test(test_senseless_arguments),
       cmocka_unit_test(test_type_of),
+      cmocka_unit_test(test_doc),
       cmocka_unit_test(test_senseless_tensors),
       cmocka_unit_test(test_foreign_handles),
       cmocka_unit_test(test_failing_allocations),

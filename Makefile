@@ -36,6 +36,7 @@ GUIDED_PACKAGES := clang libclang-rt-dev
 BROWSER_PACKAGES := chromium
 GRAPH_PACKAGES := graphviz
 PYTHON_PACKAGES := python3-numpy python3-cffi python3-pytest
+NOTEBOOK_PACKAGES := python3-ipykernel python3-jupyter-client
 ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
@@ -159,11 +160,11 @@ fuzz_attrs := $(B)/fuzz/attrs
 # --- Building ---------------------------------------------------------------
 
 .PHONY: all lib units deps deps-bench deps-neon deps-browser deps-graph \
-        deps-onnx deps-python ready demo examples test check conformance \
-        serial neon lint format promote docs bench soak oom-tables walk \
-        threads depth sweep pass-agree planted late fuzz fuzz-attrs guided \
-        deps-guided install install-strip uninstall dist wheel clean help \
-        FORCE
+        deps-onnx deps-python deps-notebook ready demo examples test check \
+        conformance serial neon lint format promote docs bench soak \
+        oom-tables walk threads depth sweep pass-agree planted late fuzz \
+        fuzz-attrs guided deps-guided install install-strip uninstall dist \
+        wheel clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -398,6 +399,9 @@ deps-graph:     ## install Graphviz, to which a test gives graphs
 
 deps-python:    ## install what the Python package and its tests need
 	@.ci/deps $(PYTHON_PACKAGES)
+
+deps-notebook:  ## install what the tests of the notebook's kernel need
+	@.ci/deps $(NOTEBOOK_PACKAGES)
 
 deps-guided:    ## install the compiler and the fuzzer of `make guided`
 	@.ci/deps $(GUIDED_PACKAGES)

@@ -30,3 +30,9 @@ def program(text, params=None, copy=True, **options):
     """The program of a text."""
     made = Program(**options).add(text)
     return made.bind(params, copy) if params is not None else made
+
+
+def load_ipython_extension(shell):
+    """%load_ext rly"""
+    from .magic import load_ipython_extension as load_magics
+    load_magics(shell)

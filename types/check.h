@@ -139,6 +139,11 @@ void instances_forget(Checker *c, size_t first);
 void adt_instances_forget(Checker *c, size_t first);
 
 /* Checks a rule, by instances (rule.c). */
+/* Does a parameter's type say what each parameter of a kind is?  False after a
+ * report. */
+bool types_require_determined(Checker *c, const Fn *fn);
+/* The type of a function as written, with holes for what is not. */
+const TypeExpr *scheme_written(Checker *c, const Expr *fn);
 void rule_declare(Checker *c, const Unit *unit, const Item *item);
 
 /* --- Phases -------------------------------------------------------------- */
@@ -156,8 +161,10 @@ void resolve_new(Checker *c);
 /* Resolves definition `at`, the next one. */
 void resolve_definition(Checker *c, size_t at);
 
-/* One more copy of a literal of `map_leaves`. */
-const Expr *resolve_leaf_again(Checker *c, const LeafText *t);
+/* One more copy of a literal of `map_leaves`; `args` say what its parameters of
+ * kinds are (NULL: it has none). */
+const Expr *resolve_leaf_again(Checker *c, const LeafText *t,
+                               const KindArg *args, bool first);
 
 /* Sorts the definitions that are in no component yet into components, callees
  * before callers: c->components, each definition's `component`. */

@@ -243,13 +243,13 @@ static void require_types(Checker *c, Generic *g) {
   diag_hint(d, "write `-> Tensor[s, d]`, or the like, before the body");
 }
 
-static void require_determined(Checker *c, Generic *g) {
-  const Fn *fn = g->item->expr->fn;
+bool types_require_determined(Checker *c, const Fn *fn) {
+  bool all = true;
   for (int i = 0; i < fn->type_param_count; i++) {
     const TypeParam *p = &fn->type_params[i];
     if (kind_info[p->kind].solve != SOLVE_INSTANCE) continue;
     if (is_determined(fn, p)) continue;
-    g->refused = true;
+    all = false;
     Diag *d = diag_error(c->p->diags, E0115, p->span,
                          "no parameter says what `%s` is, %s", p->name->text,
                          kind_info[p->kind].meaning);
@@ -260,10 +260,11 @@ static void require_determined(Checker *c, Generic *g) {
       diag_hint(d, "a dtype stands in a parameter's type: Tensor[(2), %s]",
                 p->name->text);
   }
+  return all;
 }
 
 /* fn [s: Shape, ...](...) -> ... */
-static const TypeExpr *scheme_of(Checker *c, const Expr *e) {
+const TypeExpr *scheme_written(Checker *c, const Expr *e) {
   const Fn *fn = e->fn;
   TypeExpr *t = ARENA_NEW(&c->p->arena, TypeExpr);
   const TypeExpr **args =
@@ -289,9 +290,9 @@ static void declare_generic(Checker *c, Unit *unit, const Item *item,
   Generic *g = ARENA_NEW(&c->p->arena, Generic);
   *g = (Generic){.global = global, .item = item, .unit = unit};
   global->generic = g;
-  global->scheme = scheme_of(c, item->expr);
+  global->scheme = scheme_written(c, item->expr);
   require_types(c, g);
-  require_determined(c, g);
+  if (!types_require_determined(c, item->expr->fn)) g->refused = true;
   VEC_PUSH(&c->generics, g);
 }
 
@@ -322,7 +323,7 @@ static void declare_global(Checker *c, Unit *unit, Scope *scope,
   }
   if (item->kind == ITEM_DEF && is_inlined(unit, item)) {
     Global *g = global_new(c, unit, item);
-    g->scheme = scheme_of(c, item->expr);
+    g->scheme = scheme_written(c, item->expr);
     g->inlined = item;
     g->inlined_unit = unit;
     ptrmap_put(&scope->globals, item->name, g);

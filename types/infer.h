@@ -431,6 +431,10 @@ Truth known_truth(Infer *in, const Expr *condition, bool by_shapes);
 
 /* --- Functions that are checked by instance (instance.c) ------------------ */
 
+/* What the parameters of kinds of a literal are where its type is to be
+ * `wanted`; NULL after a report or without memory. */
+const KindArg *literal_args(Infer *in, const Expr *literal, Ty *wanted);
+
 Ty *infer_generic(Infer *in, const Expr *use);
 Ty *infer_generic_call(Infer *in, const Expr *call, Ty *callee);
 void run_instance(Infer *in, Constraint *c);

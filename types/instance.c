@@ -481,22 +481,34 @@ static void report_misfit(Infer *in, const Constraint *c, const Matching *m,
               used_text(in, c), dtype_name((DType)ty_head(found)->dtype));
 }
 
+/* The first parameter whose dtype is none of its kind, or -1. */
+static int find_misfit_kind(const Matching *m) {
+  for (int i = 0; i < m->scheme->param_count; i++) {
+    const KindInfo *kind = &kind_info[m->scheme->params[i].kind];
+    if (kind->member && !kind->member(m->args[i].dtype)) return i;
+  }
+  return -1;
+}
+
+static Diag *report_misfit_kind(Infer *in, const Matching *m, int i, Span at,
+                                const char *used) {
+  const TypeParam *p = &m->scheme->params[i];
+  Diag *d = diag_error(in->p->diags, E0216, at, "`%s` of %s is %s, not %s",
+                       p->name->text, used, kind_info[p->kind].meaning,
+                       dtype_name(m->args[i].dtype));
+  diag_note(d, p->span, "declared here");
+  return d;
+}
+
 /* Is each dtype one of its kind? */
 static bool check_kinds(Infer *in, const Constraint *c, const Matching *m) {
-  for (int i = 0; i < m->scheme->param_count; i++) {
-    const TypeParam *p = &m->scheme->params[i];
-    const KindInfo *kind = &kind_info[p->kind];
-    if (!kind->member || kind->member(m->args[i].dtype)) continue;
-    const char *found = dtype_name(m->args[i].dtype);
-    Diag *d = diag_error(in->p->diags, E0216, arg_span(c, m->args[i].from),
-                         "`%s` of %s is %s, not %s", p->name->text,
-                         used_text(in, c), kind->meaning, found);
-    diag_note(d, p->span, "declared here");
-    diag_hint(d, "convert the argument: cast(%%x, dtype=\"%s\")",
-              p->kind == KIND_INT ? "int32" : "float32");
-    return false;
-  }
-  return true;
+  int i = find_misfit_kind(m);
+  if (i < 0) return true;
+  Diag *d = report_misfit_kind(in, m, i, arg_span(c, m->args[i].from),
+                               used_text(in, c));
+  diag_hint(d, "convert the argument: cast(%%x, dtype=\"%s\")",
+            m->scheme->params[i].kind == KIND_INT ? "int32" : "float32");
+  return false;
 }
 
 static void give_up(Infer *in, Constraint *c) {
@@ -605,6 +617,35 @@ void run_instance(Infer *in, Constraint *c) {
   if (complete && check_kinds(in, c, &m)) settle(in, c, m.args);
   else give_up(in, c);
 }
+
+/* --- Literals of `map_leaves` -------------------------------------------- */
+
+/*   fn [s: Shape, d: Float](t1, ..., tn) -> t : fn (L, ..., L) -> L
+ *   -----------------------------------------------------------------
+ *   t1, ..., tn, t beside L |- s, d                                         */
+const KindArg *literal_args(Infer *in, const Expr *literal, Ty *wanted) {
+  const TypeExpr *scheme = scheme_written(in->c, literal);
+  Matching m = {.in = in, .scheme = scheme, .misfit = -1};
+  m.args = ARENA_ARRAY(in->arena, KindArg, (size_t)scheme->param_count);
+  if (!m.args || wanted->kind != K_FN) return NULL;
+  for (int i = 0; i < scheme->param_count; i++)
+    m.args[i] = (KindArg){.dtype = DTYPE_NONE};
+  if (scheme->arg_count == wanted->count)
+    match_all(&m, scheme->arg_count, wanted->args, wanted->result);
+  if (m.misfit >= 0 || !is_complete(&m)) {
+    Diag *d = diag_error(in->p->diags, E0201, literal->span,
+                         "argument 1 of `map_leaves`: expected %s, found %s",
+                         ty_text(in, wanted), type_expr_text(in, scheme));
+    diag_hint(d, "its type says the rank and the dtype of each tensor");
+    return NULL;
+  }
+  int i = find_misfit_kind(&m);
+  if (i < 0) return m.args;
+  report_misfit_kind(in, &m, i, literal->span, "this function");
+  return NULL;
+}
+
+/* --- Functions as values ------------------------------------------------- */
 
 /* As a value: the place says at which types. */
 Ty *infer_generic(Infer *in, const Expr *e) {

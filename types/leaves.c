@@ -21,6 +21,7 @@
  *
  * So the machines, derivatives and passes need to know nothing of it. */
 #include "types/infer.h"
+#include "types/resolve.h"
 
 #include <string.h>
 
@@ -47,10 +48,11 @@ typedef struct Mapping {
   Constraint *c;
   Arena *arena; /* of the program */
   Span span;
-  int n;       /* values */
-  int parts;   /* of types, looked at so far */
-  Ty *unknown; /* a part that inference will find; or NULL */
-  Ty *rigid;   /* a part that only a caller knows; or NULL */
+  int n;        /* values */
+  int parts;    /* of types, looked at so far */
+  Ty *unknown;  /* a part that inference will find; or NULL */
+  Ty *rigid;    /* a part that only a caller knows; or NULL */
+  bool refused; /* the function is none for the leaves, which was reported */
   VEC(Leaf) leaves;
   VEC(Map) maps;
 } Mapping;
@@ -341,17 +343,31 @@ static Why argument(Mapping *m, int i) {
                .span = m->c->e->args[i]->span};
 }
 
-/* The function once more, and its type: for the first leaf it is the argument
- * itself. */
-static const Expr *function_again(Mapping *m, size_t leaf, Ty **type) {
+static const LeafText *text_of(const Mapping *m) {
+  const Checker *c = m->in->c;
+  for (size_t i = 0; i < c->leaf_texts.len; i++)
+    if (c->leaf_texts.data[i]->call == m->c->e) return c->leaf_texts.data[i];
+  return NULL;
+}
+
+/* The function once more, and its type, which should be `wanted`: for the first
+ * leaf it is the argument itself, unless that is a literal of kinds. */
+static const Expr *function_again(Mapping *m, size_t leaf, Ty *wanted,
+                                  Ty **type) {
   Infer *in = m->in;
   const Expr *e = m->c->e->args[0];
-  *type = m->c->args[0];
-  if (leaf == 0) return e;
+  const LeafText *text = text_of(m);
   const Expr *made = NULL;
-  for (size_t i = 0; i < in->c->leaf_texts.len; i++)
-    if (in->c->leaf_texts.data[i]->call == m->c->e)
-      made = resolve_leaf_again(in->c, in->c->leaf_texts.data[i]);
+  const Fn *literal = text ? text->text->fn : NULL;
+  const KindArg *args = NULL;
+  *type = m->c->args[0];
+  if (literal &&
+      params_generic(literal->type_param_count, literal->type_params)) {
+    args = m->refused ? NULL : literal_args(in, text->text, wanted);
+    m->refused = !args;
+    if (!args) return e;
+  } else if (leaf == 0) return e;
+  if (text) made = resolve_leaf_again(in->c, text, args, leaf == 0);
   infer_grow_vars(in);
   Expr *node = made ? (Expr *)made : (Expr *)again(m, e);
   if (e->kind == EX_GLOBAL && e->g.global->instance_of)
@@ -366,9 +382,9 @@ static Binding let_leaf(Mapping *m, size_t i) {
   Leaf *leaf = &m->leaves.data[i];
   Ty *type, **params = ty_array(in, m->n);
   leaf->fn = var_named(m, "leaf", (int)i + 1);
-  const Expr *f = function_again(m, i, &type);
   for (int k = 0; params && k < m->n; k++) params[k] = leaf->type;
   Ty *wanted = params ? ty_fn(in, m->n, params, leaf->type) : in->error;
+  const Expr *f = function_again(m, i, wanted, &type);
   require_same(in, type, wanted, argument(m, 0));
   var_info(in, leaf->fn)->type = wanted;
   leaf->fn->value = f;

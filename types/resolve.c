@@ -305,8 +305,8 @@ static const Expr *resolve_named_call(Resolver *r, const Expr *e,
   OpId op = op_find(name->name->text, &dyn);
   if (op == OP_COUNT) unknown_ident(r, name->span, name->name);
   bool takes = op == OP_COUNT || check_operator_arity(r, e, op, dyn);
-  if (op == OP_MAP_LEAVES) e = resolve_leaf_call(r, e);
-  const Expr *const *args = takes ? resolve_args(r, e, head) : NULL;
+  const Expr *call = op == OP_MAP_LEAVES ? resolve_leaf_call(r, e) : e;
+  const Expr *const *args = takes ? resolve_args(r, call, head) : NULL;
   if (!takes || op == OP_COUNT || (e->count > 0 && !args))
     return resolve_error(r, e->span);
   if (op == OP_MAP_LEAVES) return resolve_map_leaves(r, e, args);
@@ -601,8 +601,9 @@ static const Expr *resolve_fn(Resolver *r, const Expr *e) {
   size_t mark = scope_mark(r);
   fn->type_vars = resolve_type_params(r, fn->type_param_count, fn->type_params);
   if (!fn->type_vars) fn->type_param_count = 0;
-  if (r->def->instance && e == r->def->item->expr)
-    resolve_instance_params(r, fn);
+  bool instance = r->def->instance && e == r->def->item->expr;
+  bool leaf = r->leaf_params && fn->type_params == r->leaf_params;
+  if (instance || leaf) resolve_instance_params(r, fn);
   if (r->unit->meta_count > 0) resolve_size_vars(r, fn);
   uint32_t first = r->p->next_var_id;
   Var **vars = ARENA_ARRAY(r->arena, Var *, (size_t)fn->param_count);

@@ -38,6 +38,10 @@ typedef struct Resolver {
   watched;
   uint32_t watch_below; /* note variables older than this; 0: none */
   int inlined; /* so many functions are being inlined within each other */
+  /* Of the literal of `map_leaves` that is resolved: its parameters in brackets
+   * and what they stand for. */
+  const TypeParam *leaf_params;
+  const KindArg *leaf_args;
 } Resolver;
 
 /* --- Expressions (resolve.c) --------------------------------------------- */
@@ -57,7 +61,7 @@ const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g);
 /* A call of `map_leaves`, its arguments resolved (resolve_leaves.c). */
 const Expr *resolve_map_leaves(Resolver *r, const Expr *e,
                                const Expr *const *args);
-/* The call as it is to be resolved: its literal without kinds. */
+/* The call as it is to be resolved: without a literal of kinds. */
 const Expr *resolve_leaf_call(Resolver *r, const Expr *e);
 /* The body of a scope, which may be the home of graph variables. */
 const Expr *resolve_body(Resolver *r, const Expr *e);

@@ -6,41 +6,64 @@
  *
  * A literal is checked once for each of these types, so its text is resolved
  * again for the second and further ones, among the names that are in scope
- * here.  What its annotations say of shapes and dtypes, those types say. */
+ * here.  One with parameters of kinds, `fn [s: Shape, d: Float](...)`, is
+ * resolved again for the first, too: that type says what they are. */
 #include "types/resolve.h"
 
 /* --- The literal ---------------------------------------------------------- */
 
-/* The literal without parameters of the kinds Shape and Float, and without the
- * types that mention them. */
-static const Expr *without_kinds(Resolver *r, const Expr *e) {
-  const Fn *fn = e->fn;
-  if (!params_generic(fn->type_param_count, fn->type_params)) return e;
-  Fn *bare = ARENA_NEW(r->arena, Fn);
-  Var **params = ARENA_ARRAY(r->arena, Var *, (size_t)fn->param_count);
-  Expr *made = expr_new(r->arena, EX_FN, e->span);
-  if (!params) return e;
-  *bare = *fn;
-  bare->type_param_count = 0;
-  bare->result = NULL;
-  for (int i = 0; i < fn->param_count; i++)
-    params[i] =
-        var_new(r->arena, fn->params[i]->name, fn->params[i]->span, NULL);
-  bare->params = params;
-  made->fn = bare;
-  return made;
+/* The literal that the call gives, if its parameters in brackets are shapes or
+ * dtypes: it is resolved for each tensor's rank and dtype by itself. */
+static const Fn *literal_of_kinds(const Expr *e) {
+  const Expr *f = e->count > 0 ? e->args[0] : NULL;
+  if (!f || f->kind != EX_FN) return NULL;
+  bool generic = params_generic(f->fn->type_param_count, f->fn->type_params);
+  return generic ? f->fn : NULL;
 }
 
 const Expr *resolve_leaf_call(Resolver *r, const Expr *e) {
-  if (e->count == 0 || e->args[0]->kind != EX_FN) return e;
+  if (!literal_of_kinds(e)) return e;
   Expr *made = expr_new(r->arena, EX_CALL, e->span);
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)e->count);
   if (!args) return e;
   *made = *e;
-  for (int i = 0; i < e->count; i++) args[i] = e->args[i];
-  args[0] = without_kinds(r, e->args[0]);
+  for (int i = 1; i < e->count; i++) args[i] = e->args[i];
+  args[0] = resolve_error(r, e->args[0]->span);
   made->args = args;
   return made;
+}
+
+static const Expr *resolve_at(Resolver *r, const Expr *literal,
+                              const KindArg *args) {
+  const TypeParam *params = r->leaf_params;
+  const KindArg *before = r->leaf_args;
+  r->leaf_params = args ? literal->fn->type_params : NULL;
+  r->leaf_args = args;
+  const Expr *made = resolve_expr(r, literal);
+  r->leaf_params = params;
+  r->leaf_args = before;
+  return made;
+}
+
+/* Resolves a literal of kinds for matrices of the first dtype that each kind
+ * has, so that its mistakes are reported once and what it uses is known before
+ * types are.  False after a report. */
+static bool try_literal(Resolver *r, const Expr *literal) {
+  const Fn *fn = literal->fn;
+  size_t errors = r->p->diags->errors, matches = r->c->matches.len;
+  KindArg *args = ARENA_ARRAY(r->arena, KindArg, (size_t)fn->type_param_count);
+  if (!args || !types_require_determined(r->c, fn)) return false;
+  for (int i = 0; i < fn->type_param_count; i++) {
+    const KindInfo *kind = &kind_info[fn->type_params[i].kind];
+    DType dtype = DTYPE_NONE;
+    for (int t = DTYPE_COUNT; kind->member && t-- > 0;)
+      if (kind->member((DType)t)) dtype = (DType)t;
+    args[i] = (KindArg){.known = true, .dtype = dtype};
+    if (fn->type_params[i].kind == KIND_SHAPE) args[i].rank = 2;
+  }
+  resolve_at(r, literal, args);
+  r->c->matches.len = matches;
+  return r->p->diags->errors == errors;
 }
 
 /* --- Scopes --------------------------------------------------------------- */
@@ -73,8 +96,10 @@ static void put_names(PtrMap *map, int count, const struct PtrMapEntry *names) {
   for (int i = 0; i < count; i++) ptrmap_put(map, names[i].key, names[i].value);
 }
 
-/* Its matches have the arms of those that were resolved before. */
-const Expr *resolve_leaf_again(Checker *c, const LeafText *t) {
+/* Its matches have the arms of those that were resolved before; the first of a
+ * literal of kinds keeps its own. */
+const Expr *resolve_leaf_again(Checker *c, const LeafText *t,
+                               const KindArg *args, bool first) {
   Resolver r;
   size_t matches = c->matches.len;
   resolver_init(&r, c, t->def);
@@ -84,10 +109,10 @@ const Expr *resolve_leaf_again(Checker *c, const LeafText *t) {
   put_names(&r.type_vars, t->type_var_count, t->type_vars);
   put_names(&r.dims, t->dim_count, t->dims);
   if (t->unit->has_graph) r.homes = homes_find(&r, t->text);
-  const Expr *made = resolve_expr(&r, t->text);
+  const Expr *made = resolve_at(&r, t->text, args);
   homes_done(r.homes);
   resolver_done(&r);
-  c->matches.len = matches;
+  if (!first) c->matches.len = matches;
   return made;
 }
 
@@ -121,7 +146,8 @@ const Expr *resolve_map_leaves(Resolver *r, const Expr *e,
     uses[i] = resolve_var_use(r, args[i]->span, var);
   }
   const Expr *call = resolve_operator(r, e, OP_MAP_LEAVES, false, n, uses);
-  if (call->kind == EX_CALL && args[0]->kind == EX_FN)
-    remember(r, call, e->args[0]);
+  bool again =
+      literal_of_kinds(e) ? try_literal(r, e->args[0]) : args[0]->kind == EX_FN;
+  if (call->kind == EX_CALL && again) remember(r, call, e->args[0]);
   return lets ? expr_block(r->arena, e->span, lets, bound, call) : call;
 }

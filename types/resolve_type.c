@@ -24,13 +24,12 @@ enum { TYPE_ARGS_MAX = 1 << 16 };
 /* --- Type parameters ----------------------------------------------------- */
 
 /* What the parameter stands for in the instance at hand. */
-static void take_argument(Resolver *r, TypeVar *var, const TypeParam *p, int i,
-                          bool own) {
+static void take_argument(Resolver *r, TypeVar *var, const TypeParam *p,
+                          const KindArg *arg) {
   var->dtype = DTYPE_NONE;
-  if (own) {
-    KindArg arg = r->def->instance->args[i];
-    var->rank = arg.rank;
-    var->dtype = arg.dtype;
+  if (arg) {
+    var->rank = arg->rank;
+    var->dtype = arg->dtype;
     if (var->kind == KIND_SHAPE) typevar_add_axes(r->c, r->arena, var);
     return;
   }
@@ -72,7 +71,10 @@ const TypeVar *const *resolve_type_params(Resolver *r, int count,
                                           const TypeParam *params) {
   const TypeVar **vars = ARENA_ARRAY(r->arena, const TypeVar *, (size_t)count);
   const Instance *instance = r->def->instance;
-  bool own = instance && params == instance->of->item->expr->fn->type_params;
+  const KindArg *args = NULL; /* those of another function's are not known */
+  if (instance && params == instance->of->item->expr->fn->type_params)
+    args = instance->args;
+  else if (params == r->leaf_params) args = r->leaf_args;
   PtrMap seen;
   ptrmap_init(&seen, r->c->mem);
   for (int i = 0; vars && i < count; i++) {
@@ -83,7 +85,7 @@ const TypeVar *const *resolve_type_params(Resolver *r, int count,
     ptrmap_put(&seen, p->name, (void *)p);
     TypeVar *var = typevar_new(r->p->types, p->name, p->span, p->kind);
     if (kind_info[p->kind].solve == SOLVE_INSTANCE)
-      take_argument(r, var, p, i, own);
+      take_argument(r, var, p, args ? &args[i] : NULL);
     scope_bind(r, &r->type_vars, p->name, var);
     vars[i] = var;
   }

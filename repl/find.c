@@ -2,7 +2,8 @@
  * as Hoogle does for Haskell: first those of that type up to the names of its
  * parameters, then more general ones, then those that fit where the type is
  * instantiated, too.  For a type that is no function's it finds the functions
- * that give such a value. */
+ * that give such a value.  A function with parameters of kinds (Shape, Float)
+ * has a type for each rank and dtype: whether one fits is tried. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,24 +66,36 @@ static void find_params(rly_program *p, const char *type, Params *out) {
   }
 }
 
+static bool is_fn(const char *type) {
+  return !strncmp(type, "fn", 2) && !is_name(type[2]);
+}
+
+/* A function's type behind `fn`; another type as it is. */
+static const char *behind_fn(const char *type) {
+  return is_fn(type) ? type + 2 + strspn(type + 2, " ") : type;
+}
+
+/* [A, n: Dim] */
+static void add_params(StrBuf *out, const Params *params) {
+  for (int i = 0; i < params->count; i++)
+    strbuf_addf(out, "%s%.*s%s", i ? ", " : "[", (int)params->at[i].len,
+                params->at[i].name, params->at[i].dim ? ": Dim" : "");
+  if (params->count) strbuf_add_char(out, ']');
+}
+
 /* `fn (List[A]) -> A` as `fn [A](List[A]) -> A`; a type that is no function's
  * as the result of one. */
 static void add_wanted(StrBuf *out, const char *type, const Params *params) {
-  const char *rest = type;
-  bool fn = !strncmp(type, "fn", 2) && !is_name(type[2]);
-  if (fn) rest += 2 + strspn(type + 2, " ");
+  const char *rest = behind_fn(type);
   strbuf_add(out, "fn ");
-  if (*rest != '[' || !fn) {
-    for (int i = 0; i < params->count; i++)
-      strbuf_addf(out, "%s%.*s%s", i ? ", " : "[", (int)params->at[i].len,
-                  params->at[i].name, params->at[i].dim ? ": Dim" : "");
-    if (params->count) strbuf_add_char(out, ']');
-  }
-  strbuf_add(out, fn ? "" : "() -> ");
+  if (*rest != '[' || !is_fn(type)) add_params(out, params);
+  strbuf_add(out, is_fn(type) ? "" : "() -> ");
   strbuf_add(out, rest);
 }
 
 typedef struct Wanted {
+  const char *text;
+  Params params;
   const Type *type; /* a function's, with its parameters */
   bool result;      /* only its result is looked for */
 } Wanted;
@@ -101,7 +114,7 @@ static bool read_wanted(Repl *r, const char *type, Wanted *out) {
   strbuf_add(&text, "fn (%_: ");
   add_wanted(&text, type, &params);
   strbuf_add(&text, ") { () }");
-  *out = (Wanted){.result = strncmp(type, "fn", 2) || is_name(type[2])};
+  *out = (Wanted){.text = type, .params = params, .result = !is_fn(type)};
   program_look_at(p, strbuf_text(&text), text.len, take_type, out);
   host_report(r->host);
   strbuf_done(&text);
@@ -111,21 +124,21 @@ static bool read_wanted(Repl *r, const char *type, Wanted *out) {
 /* --- The functions that fit ----------------------------------------------- */
 
 typedef struct Candidate {
-  const char *name;
-  const Type *type;
+  const Global *global;
   TypeFit fit;
-  bool library;
 } Candidate;
 
 typedef struct Finds {
   Repl *repl;
   Wanted wanted;
   VEC(Candidate) found;
+  VEC(const Global *) of_kinds; /* to be tried */
 } Finds;
 
 static void consider(Finds *f, const Global *g) {
   TypeTable *types = f->repl->host->program->ir->types;
   const Type *t = g->type, *wanted = f->wanted.type;
+  if (g->generic) VEC_PUSH(&f->of_kinds, g);
   if (!t || t->kind != TY_FN) return;
   if (f->wanted.result) {
     t = type_fn(types, 0, NULL, 0, NULL, t->result);
@@ -133,14 +146,59 @@ static void consider(Finds *f, const Global *g) {
     if (t->result->kind == TY_VAR) return;
   }
   TypeFit fit = types_fit(types, t, wanted);
-  if (fit != FIT_NOT)
-    VEC_PUSH(&f->found, ((Candidate){g->name->text, g->type, fit, g->library}));
+  if (fit != FIT_NOT) VEC_PUSH(&f->found, ((Candidate){g, fit}));
 }
 
 static void consider_scope(Finds *f, const PtrMap *names) {
   for (size_t i = 0; i < names->cap; i++)
     if (names->slots[i].key && names->slots[i].value)
       consider(f, names->slots[i].value);
+}
+
+/* A place of the type that is wanted, where the function stands.  A parameter
+ * binds each dimension, which is then any:
+ *
+ *   fn [n: Dim](%d0: Tensor[(n), int8]) {
+ *     let %f: fn (Tensor[(n), float32]) -> float32 = @name;
+ *     ()
+ *   }                                                                        */
+static void add_trial(StrBuf *out, const Wanted *w, const Global *g) {
+  const char *rest = behind_fn(w->text);
+  size_t bracket = *rest == '[' && !w->result ? strcspn(rest, "]") + 1 : 0;
+  strbuf_add(out, "fn ");
+  if (bracket) strbuf_add_len(out, rest, bracket);
+  else add_params(out, &w->params);
+  strbuf_add_char(out, '(');
+  for (int i = 0, dims = 0; i < w->params.count; i++) {
+    if (!w->params.at[i].dim) continue;
+    strbuf_addf(out, "%s%%d%d: Tensor[(%.*s), int8]", dims ? ", " : "", dims,
+                (int)w->params.at[i].len, w->params.at[i].name);
+    dims++;
+  }
+  strbuf_add(out, ") { let %f: fn ");
+  if (w->result) {
+    for (int i = 0; i < g->scheme->arg_count; i++)
+      strbuf_add(out, i ? ", _" : "(_");
+    strbuf_add(out, g->scheme->arg_count ? ") -> " : "() -> ");
+  }
+  strbuf_addf(out, "%s = @%s; () }", rest + bracket, g->name->text);
+}
+
+static void ignore(void *data, const Expr *e) { (void)data, (void)e; }
+
+/* One of the function's types fits if the checker takes it there. */
+static void try_kinds(Finds *f, const Global *g) {
+  rly_program *p = f->repl->host->program;
+  StrBuf text;
+  bool counts =
+      f->wanted.result || g->scheme->arg_count == f->wanted.type->count;
+  if (!counts || scope_global(&p->ir->user, g->name) != g) return;
+  strbuf_init(&text, p->ir->mem);
+  add_trial(&text, &f->wanted, g);
+  if (program_look_at(p, strbuf_text(&text), text.len, ignore, NULL) == RLY_OK)
+    VEC_PUSH(&f->found, ((Candidate){g, FIT_MORE}));
+  rly_diagnostics_clear(f->repl->host->cx);
+  strbuf_done(&text);
 }
 
 /* Checking a text that names a function of the library links it. */
@@ -156,8 +214,9 @@ static void link_function(void *finds, const DefinitionText *d) {
 static int by_fit(const void *a, const void *b) {
   const Candidate *x = a, *y = b;
   if (x->fit != y->fit) return x->fit > y->fit ? -1 : 1;
-  if (x->library != y->library) return x->library - y->library;
-  return strcmp(x->name, y->name);
+  if (x->global->library != y->global->library)
+    return x->global->library - y->global->library;
+  return strcmp(x->global->name->text, y->global->name->text);
 }
 
 static void say_matches(Repl *r, Finds *f) {
@@ -173,8 +232,8 @@ static void say_matches(Repl *r, Finds *f) {
     const Candidate *m = &f->found.data[i];
     if (m->fit != last) strbuf_add(&out, heads[m->fit]);
     last = m->fit;
-    strbuf_addf(&out, "@%s : ", m->name);
-    type_print(r->host->program->ir->types, &out, m->type, TYPE_TEXT_MOST);
+    strbuf_addf(&out, "@%s : ", m->global->name->text);
+    global_type_print(r->host->program->ir, m->global, &out);
     strbuf_add_char(&out, '\n');
   }
   if (f->found.len > SHOWN_MOST)
@@ -188,13 +247,16 @@ void find_run(Repl *r, const char *type) {
   Finds f = {.repl = r};
   if (!read_wanted(r, type, &f.wanted)) return;
   VEC_INIT(&f.found, p->ir->mem);
+  VEC_INIT(&f.of_kinds, p->ir->mem);
   library_each_definition(p, false, link_function, &f);
   rly_diagnostics_clear(r->host->cx);
   consider_scope(&f, &p->ir->user.globals);
   consider_scope(&f, &p->ir->library.globals);
+  for (size_t i = 0; i < f.of_kinds.len; i++) try_kinds(&f, f.of_kinds.data[i]);
   if (f.found.len)
     qsort(f.found.data, f.found.len, sizeof *f.found.data, by_fit);
   else fputs("no function has such a type\n", stderr);
   say_matches(r, &f);
   VEC_DONE(&f.found);
+  VEC_DONE(&f.of_kinds);
 }

@@ -621,6 +621,26 @@ session("def \@rows_of[n: Dim, m: Dim](%x: Tensor[(n, m), int8])"
             . ":find nat\n",
         qr/^\@rows_of : .*^\@nat_add : /ms, '',
         ':find by shapes, by result');
+my $kinds = <<'END';
+def @halved[s: Shape, d: Float](%x: Tensor[s, d]) -> Tensor[s, d] {
+  %x * cast(0.5, dtype=d)
+}
+def @only[n: Dim, d: Int](%x: Tensor[(n), d]) -> Tensor[(1), d] {
+  take(%x, [0], axis=0)
+}
+END
+session("$kinds:find fn(Tensor[(n, 3), float64]) -> Tensor[(n, 3), float64]\n",
+        qr/\Amore general:
+\@halved : fn \[s: Shape, d: Float\]\(.*\n\@gelu : .*\n\@id : .*/,
+        '', ':find tries functions of kinds');
+session("$kinds:find fn [k: Dim](Tensor[(k), int8]) -> Tensor[(1), int8]\n",
+        qr/\Amore general:\n\@only : fn \[n: Dim, d: Int\].*\nof types /, '',
+        '... whose dtype fits');
+session("$kinds:find fn(Tensor[(n), int8]) -> (int8, int8)\n"
+            . ":find fn(Tensor[(4), float16]) -> Tensor[(2), int8]\n",
+        '', "no function has such a type\n" x 2, '... and none that does not');
+session("$kinds:find Tensor[(1), uint8]\n",
+        qr/^\@only : /m, '', '... and by their result');
 session(":find fn(uint16, uint16) -> float64\n:find fn(Foo) -> 1\n:find\n", '',
         qr/^no function has such a type\n.*E0004.*:find: takes TYPE/ms,
         ':find refuses');

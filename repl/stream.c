@@ -437,8 +437,9 @@ static int open_sinks(Stream *st) {
   int status = 0;
   for (size_t i = 0; !status && i < st->sink_count; i++) {
     const char *name = result_name(st->result, i);
-    status = sink_open(&st->sinks[i], st->h, value_for(&cli->output, name),
-                       value_for(&cli->expect, name));
+    status =
+        sink_open(&st->sinks[i], st->h, rly_layout_type(st->result, i),
+                  value_for(&cli->output, name), value_for(&cli->expect, name));
     st->sinks[i].name = name;
   }
   return status;

@@ -130,7 +130,8 @@ bool elements_are(const char *dtype, const char *data, size_t n,
 /* Where the results of one output go. */
 typedef struct Sink {
   Host *h;
-  const char *path; /* NULL: nowhere */
+  const char *path;     /* NULL: nowhere */
+  const rly_type *type; /* of a result */
   FILE *stream;
   bool npy;  /* gathered, and written when all is known */
   bool gone; /* nobody reads it, or the disk is full */
@@ -145,8 +146,10 @@ typedef struct Sink {
   uint64_t seen, differences, first;
 } Sink;
 
-/* `output` and `expect` may be NULL.  0, or an exit status after reporting. */
-int sink_open(Sink *k, Host *h, const char *output, const char *expect);
+/* For results of that type; `output` and `expect` may be NULL.  0, or an exit
+ * status after reporting. */
+int sink_open(Sink *k, Host *h, const rly_type *type, const char *output,
+              const char *expect);
 rly_status sink_put(Sink *k, rly_value *y);
 /* Completes what is written, unless not `fine`.  RLY_REFUSED, after reporting
  * where, when it is not what was expected. */

@@ -110,8 +110,9 @@ static int open_expected(Sink *s, const char *path) {
 }
 
 /* What programs print goes to stderr where results have stdout. */
-int sink_open(Sink *s, Host *h, const char *output, const char *expect) {
-  *s = (Sink){.h = h, .path = output};
+int sink_open(Sink *s, Host *h, const rly_type *type, const char *output,
+              const char *expect) {
+  *s = (Sink){.h = h, .path = output, .type = type};
   if (expect) {
     int status = open_expected(s, expect);
     if (status) return status;
@@ -205,17 +206,24 @@ static rly_status write_tensor(Sink *s, const void *data) {
   return status;
 }
 
+/* No step gave a result: none of the type's, where a dimension that it leaves
+ * open is 0. */
+static void note_none(Sink *s) {
+  snprintf(s->dtype, sizeof s->dtype, "%s", rly_type_dtype(s->type));
+  s->rank = rly_type_rank(s->type);
+  if (s->rank < 0) s->rank = 0;
+  for (int i = 1; i < s->rank; i++) {
+    int64_t n = rly_type_dim(s->type, i);
+    s->dims[i] = n < 0 ? 0 : n;
+  }
+}
+
 /* The results so far, read back from the temporary file.  Mapped rather than
  * read: the results may be larger than memory.  An empty file cannot be
  * mapped. */
 static rly_status write_npy(Sink *s) {
   struct stat info;
-  if (!*s->dtype) { /* no rows */
-    rly_diagnostic_add(s->h->cx, "E0507",
-                       "no step gave a result, so there is "
-                       "no .npy file to write");
-    return RLY_RUNTIME;
-  }
+  if (!*s->dtype) note_none(s);
   if (fflush(s->stream) || fstat(fileno(s->stream), &info)) {
     unwritable(s);
     return RLY_RUNTIME;

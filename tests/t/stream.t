@@ -169,6 +169,27 @@ like($run->{err}, qr/two steps\t0$/m, 'parts are put together without memory');
 $run = rly({in => pack 'l<*', 1 .. 4}, 'stream', $several, '--step', 'maybe',
            '--output', "1=$got");
 ok(slurp($got) =~ /'shape': \(2,\)/, 'a .npy of those frames that gave some');
+$run = rly({in => pack 'l<*', 1, 2}, 'stream', $several, '--step', 'maybe',
+           '--output', "1=$got", '--output', "0=$sum");
+is($run->{status}, 0, 'a result that never comes') or diag($run->{err});
+ok(slurp($got) =~ /'<i4'.*'shape': \(0,\)/, '... makes a .npy without rows');
+is(-s $sum, 0, '... or no bytes');
+$run = rly('stream', $several, '--step', 'maybe', '--input', $got, '--output',
+           "1=$got.2");
+is($run->{status}, 0, '... which are no frames') or diag($run->{err});
+my $rows = spew(scratch('rows.rly'), <<'END');
+def @open(%x: Tensor[(?, 3), float64]) -> Option[Tensor[(?, 3, ?), float64]] {
+  if (sum(%x) > 0f64) { Some(expand_dims(%x, axis=2)) } else { None }
+}
+END
+$run = rly({in => pack 'd<*', (0) x 3}, 'stream', $rows, '--step', 'open',
+           '--output', $got);
+ok(slurp($got) =~ /'<f8'.*'shape': \(0, 3, 0\)/, '... of the rows of its type')
+    or diag($run->{err});
+$run = rly({in => ''}, 'stream', $rows, '--step', 'open',
+           '--expect', $got, '--output', "$got.2.npy");
+ok(slurp("$got.2.npy") eq slurp($got), '... as a stream without frames has it')
+    or diag($run->{err});
 $run = rly({in => pack 'l<*', 1, 2}, 'stream', $several, '--step', 'nothing');
 is($run->{out}, "seen\nseen\n", 'a step that gives nothing');
 

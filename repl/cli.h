@@ -32,6 +32,7 @@ typedef struct Cli {
   bool level0, level1, level2, dump_pipeline, print_changed, time_passes;
   bool fast_math, verify, bisect;
   const char *reduce;
+  double trial_timeout;
   TextList state; /* of import */
   TextList exec;  /* of opt */
   TextList rules, rule;

@@ -11,7 +11,6 @@
  * Output is made before any is written: where a pass fails, none is. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "repl/diff.h"
 #include "repl/guard.h"
@@ -157,12 +156,6 @@ static bool read_flags(Opt *o) {
 
 /* --- What is shown -------------------------------------------------------- */
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void put_heading(Opt *o, const char *when, const OptPass *pass) {
   strbuf_addf(&o->out, "// --- %s", when);
   opt_pass_print(pass, &o->out);
@@ -297,9 +290,9 @@ static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   }
   StrBuf is;
   strbuf_init(&is, o->out.mem);
-  double start = now();
+  double start = seconds_now();
   bool ok = opt_run_pass(o->h, v, pass);
-  double seconds = now() - start;
+  double seconds = seconds_now() - start;
   if (ok && texts) version_print(v, &is);
   if (ok && cli->verify) ok = verify(o, v, was, &is, pass);
   if (ok && cli->time_passes && !cli->json) {

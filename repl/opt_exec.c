@@ -39,7 +39,7 @@ typedef struct Exec {
   bool late;
 } Exec;
 
-static double seconds_now(void) {
+double seconds_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
@@ -89,8 +89,9 @@ static void become(const Host *h, const char *command, int in, int out, int err,
   _exit(127);
 }
 
+/* x->end: after so many seconds, or the command line's limit. */
 static bool start(const Host *h, const char *command, uint64_t most_rewrites,
-                  Exec *x) {
+                  double seconds, Exec *x) {
   Pipe in, out, err;
   bool open = open_pipe(&in);
   open = open_pipe(&out) && open;
@@ -108,6 +109,7 @@ static bool start(const Host *h, const char *command, uint64_t most_rewrites,
   x->err = err.read;
   if (x->in >= 0) fcntl(x->in, F_SETFL, O_NONBLOCK);
   double timeout = h->cli->limits.timeout;
+  if (seconds > 0 && !(timeout > 0 && timeout < seconds)) timeout = seconds;
   x->end = timeout > 0 ? seconds_now() + timeout : 0;
   return x->pid > 0;
 }
@@ -191,7 +193,7 @@ bool exec_filter(Host *h, const char *command, const char *text, size_t len,
                  uint64_t most_rewrites, StrBuf *out) {
   Exec x = {.text = text, .len = len, .made = out};
   strbuf_init(&x.told, out->mem);
-  if (!start(h, command, most_rewrites, &x)) {
+  if (!start(h, command, most_rewrites, 0, &x)) {
     diag_error(h->program->ir->diags, E0520, SPAN_NONE,
                "`%s` could not be started: %s", command, strerror(errno));
     strbuf_done(&x.told);
@@ -207,11 +209,11 @@ bool exec_filter(Host *h, const char *command, const char *text, size_t len,
   return ok;
 }
 
-int exec_status(Host *h, const char *command) {
+int exec_status(Host *h, const char *command, double seconds) {
   Exec x = {.text = ""};
   strbuf_init(&x.told, h->program->mem);
   int status = -1;
-  if (start(h, command, UINT64_MAX, &x)) {
+  if (start(h, command, UINT64_MAX, seconds, &x)) {
     talk(&x);
     status = finish(&x);
     status = !x.late && WIFEXITED(status) ? WEXITSTATUS(status) : -1;

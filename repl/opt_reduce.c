@@ -6,10 +6,10 @@
  * not 0, as for the whole program.  Tried are, until nothing helps:
  *
  *   items       runs of them are dropped, halves first
- *   nodes       each is replaced by the plainest value of its type, by a node
- *               within it or a parameter that has its type, and a block by
- *               itself without one of its bindings, whose value may go where
- *               its name is used
+ *   passes      those that make programs smaller: calls become bodies, what is
+ *               known is folded, what is not used goes
+ *   wholes, nodes, parameters
+ *               see opt_reduce_expr.c
  *   numbers     one that stands in the text becomes 1 or 2 everywhere, which
  *               shrinks shapes
  *
@@ -19,28 +19,15 @@
  *
  * Nodes are counted as the walk meets them, without callees that are names. */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "repl/opt_command.h"
+#include "repl/opt_reduce.h"
 
-enum { PARTS_MAX = 24, LEVELS = 6, ELEMENTS_MAX = 1024 };
-
-typedef VEC(const Expr *) Exprs;
-
-typedef struct Reduce {
-  Opt *o;
-  const char *command; /* with the file's name in it */
-  const char *file;
-  int status; /* of the command, when it fails as it should */
-  Version v;
-  StrBuf text;    /* of v */
-  StrBuf tried;   /* the candidate at hand */
-  NameTable seen; /* candidates */
-  int trials;
-  bool changed;
-} Reduce;
+/* A trial may take so many times as long as the first run of the command. */
+enum { TRIAL_TIMES = 10, TRIAL_LEAST = 10 /* seconds */ };
 
 /* --- Is a text of interest? ----------------------------------------------- */
 
@@ -53,7 +40,7 @@ static bool write_file(const char *path, const StrBuf *text) {
 
 /* True when the candidate is smaller in some way and the command fails for it;
  * then it is the program.  A text is tried once. */
-static bool holds(Reduce *r) {
+bool reduce_holds(Reduce *r) {
   Version made;
   Host *h = r->o->h;
   Diags *diags = h->program->ir->diags;
@@ -67,7 +54,7 @@ static bool holds(Reduce *r) {
   if (!checks) return false;
   r->trials++;
   if (!write_file(r->file, &r->tried) ||
-      exec_status(h, r->command) != r->status) {
+      exec_status(h, r->command, r->seconds) != r->status) {
     version_done(h, &made);
     return false;
   }
@@ -79,17 +66,12 @@ static bool holds(Reduce *r) {
 }
 
 /* The program as it was changed in memory, printed. */
-static void print_tried(Reduce *r) {
+void reduce_print(Reduce *r) {
   VEC_CLEAR(&r->tried);
   version_print(&r->v, &r->tried);
 }
 
 /* --- Items ---------------------------------------------------------------- */
-
-static bool is_step(const Item *item) {
-  return item->kind == ITEM_LET_GLOBAL || item->kind == ITEM_LET_LOCAL ||
-         item->kind == ITEM_EXPR;
-}
 
 /* Without the items [from, to).  The unit's own arrays come back after it has
  * been printed. */
@@ -102,7 +84,7 @@ static bool try_without(Reduce *r, int from, int to) {
   for (int i = 0; i < u->item_count; i++) {
     bool kept = i < from || i >= to;
     if (kept) items[n++] = u->items[i];
-    if (!is_step(&u->items[i])) continue;
+    if (!item_is_step(&u->items[i])) continue;
     if (kept) steps[m++] = u->steps[step];
     step++;
   }
@@ -110,12 +92,12 @@ static bool try_without(Reduce *r, int from, int to) {
   u->item_count = n;
   u->steps = steps;
   u->step_count = m;
-  print_tried(r);
+  reduce_print(r);
   u->items = whole.items;
   u->item_count = whole.item_count;
   u->steps = whole.steps;
   u->step_count = whole.step_count;
-  return holds(r);
+  return reduce_holds(r);
 }
 
 /* From the last to the first, since later items use earlier ones. */
@@ -125,240 +107,40 @@ static void drop_items(Reduce *r) {
       try_without(r, to > size ? to - size : 0, to);
 }
 
-/* --- Plain values --------------------------------------------------------- */
+/* --- Passes --------------------------------------------------------------- */
 
-static const Expr *plain(Reduce *r, const Type *t, int levels);
+static const char *const shrinking[] = {
+    "Inline(size=10000), RemoveUnusedFunctions",
+    "PartialEval, DeadCodeElimination, RemoveUnusedFunctions",
+    "FoldConstant, SimplifyExpr, DeadCodeElimination",
+};
 
-static const Expr *plain_tensor(Reduce *r, const Type *t) {
-  Program *p = r->v.program->ir;
-  int64_t shape[RANK_MAX], count = 1;
-  for (int i = 0; i < t->rank; i++) {
-    if (!dim_is_number(t->dims[i])) return NULL;
-    shape[i] = dim_value(t->dims[i]);
-    if (shape[i] > ELEMENTS_MAX || (count *= shape[i]) > ELEMENTS_MAX)
-      return NULL;
-  }
-  Tensor *zeros = tensor_new(p->heap, (DType)t->dtype, t->rank, shape);
-  if (!zeros) return NULL;
-  memset(zeros->data, 0, (size_t)count * (size_t)dtype_size((DType)t->dtype));
-  zeros = program_constant_take(p, zeros);
-  return zeros ? expr_const(&r->v.unit->arena, SPAN_NONE, zeros) : NULL;
+/* A program of fewer nodes that these passes make of the one at hand. */
+static void try_passes(Reduce *r, const char *passes) {
+  Host *h = r->o->h;
+  Diags *diags = h->program->ir->diags;
+  DiagsMark mark = diags_mark(diags);
+  Pipeline *pipeline = arena_alloc(&r->v.unit->arena, sizeof *pipeline);
+  Version made;
+  if (!pipeline) return;
+  pipeline->count = 0;
+  bool ok = pipeline_read(h->program->ir, "--reduce", passes, pipeline) &&
+            version_of_text(h, "candidate", strbuf_text(&r->text), r->text.len,
+                            &made);
+  for (int i = 0; ok && i < pipeline->count; i++)
+    ok = opt_run_pass(h, &made, &(OptPass){.call = pipeline->calls[i]});
+  diags_return(diags, mark);
+  if (!ok) return;
+  VEC_CLEAR(&r->tried);
+  version_print(&made, &r->tried);
+  bool smaller = reduce_node_count(r, &made) < reduce_node_count(r, &r->v);
+  version_done(h, &made);
+  if (smaller) reduce_holds(r);
 }
 
-static bool plain_all(Reduce *r, int count, const Type *const *types,
-                      int levels, const Expr **out) {
-  for (int i = 0; out && i < count; i++)
-    if (!(out[i] = plain(r, types[i], levels))) return false;
-  return out;
-}
-
-static const Expr *plain_adt(Reduce *r, const Type *t, int levels) {
-  Arena *arena = &r->v.unit->arena;
-  const Adt *adt = t->adt;
-  for (int i = 0; i < adt->ctor_count && !adt->is_extern; i++) {
-    const Ctor *c = &adt->ctors[i];
-    size_t count = (size_t)c->field_count;
-    const Type **types = ARENA_ARRAY(arena, const Type *, count + 1);
-    const Expr **fields = ARENA_ARRAY(arena, const Expr *, count + 1);
-    for (int k = 0; types && k < c->field_count; k++)
-      types[k] = type_substitute(r->v.program->ir->types, c->fields[k],
-                                 adt->param_count, adt->params, t->args, NULL);
-    if (!types || !plain_all(r, c->field_count, types, levels, fields))
-      continue;
-    Expr *ctor = expr_new(arena, EX_CTOR, SPAN_NONE);
-    ctor->ctor = c;
-    Expr *call = expr_call(arena, SPAN_NONE, ctor, c->field_count, fields);
-    call->sugar = count ? SUGAR_NONE : SUGAR_CTOR;
-    return call;
-  }
-  return NULL;
-}
-
-/* The plainest value of a type, without variables; NULL: there is none. */
-static const Expr *plain(Reduce *r, const Type *t, int levels) {
-  Arena *arena = &r->v.unit->arena;
-  Expr *e = NULL;
-  if (!t || levels == 0) return NULL;
-  if (t->kind == TY_TENSOR) {
-    e = (Expr *)plain_tensor(r, t);
-  } else if (t->kind == TY_ADT) {
-    e = (Expr *)plain_adt(r, t, levels - 1);
-  } else if (t->kind == TY_TUPLE || t->kind == TY_REF) {
-    const Expr **args = ARENA_ARRAY(arena, const Expr *, (size_t)t->count + 1);
-    if (!plain_all(r, t->count, t->args, levels - 1, args)) return NULL;
-    e = expr_new(arena, t->kind == TY_REF ? EX_REF : EX_TUPLE, SPAN_NONE);
-    e->count = t->count;
-    e->args = args;
-  }
-  if (e) e->type = t;
-  return e;
-}
-
-/* --- Nodes ---------------------------------------------------------------- */
-
-static bool is_name(const Expr *e) {
-  return e->kind == EX_OP || e->kind == EX_GLOBAL || e->kind == EX_CTOR ||
-         e->kind == EX_VAR;
-}
-
-/* Each expression of the program stands in a slot: the value of a definition,
- * or a step. */
-static const Expr **slot_of(Reduce *r, int i, int *step) {
-  const Item *item = &r->v.unit->items[i];
-  Step *s = is_step(item) ? &r->v.unit->steps[(*step)++] : NULL;
-  if (item->kind == ITEM_EXPR) return &s->expr;
-  Global *g = s ? s->global : item_global(r->v.program->ir, item);
-  return g && !g->scheme && g->value ? &g->value : NULL;
-}
-
-static void add_nodes(Mem *mem, const Expr *root, Exprs *out) {
-  ExprWalk w;
-  expr_walk_start(&w, mem, WALK_ENTER, root);
-  while (expr_walk_next(&w))
-    if (w.role != ROLE_CALLEE || !is_name(w.at)) VEC_PUSH(out, w.at);
-  expr_walk_end(&w);
-}
-
-static void all_nodes(Reduce *r, Exprs *out) {
-  int step = 0;
-  VEC_CLEAR(out);
-  for (int i = 0; i < r->v.unit->item_count; i++) {
-    const Expr **slot = slot_of(r, i, &step);
-    if (slot) add_nodes(r->text.mem, *slot, out);
-  }
-}
-
-/* Puts `by` for the node, prints, and takes that back. */
-static bool try_instead(Reduce *r, const Expr *node, const Expr *by) {
-  Unit *u = r->v.unit;
-  VEC(const Expr *) was;
-  VEC_INIT(&was, r->text.mem);
-  int step = 0;
-  for (int i = 0; i < u->item_count; i++) {
-    const Expr **slot = slot_of(r, i, &step);
-    if (!slot) continue;
-    VEC_PUSH(&was, *slot);
-    ExprMap m;
-    expr_map_start(&m, r->text.mem, &u->arena, *slot);
-    while (expr_map_next(&m))
-      if (m.walk.event == WALK_ENTER && m.walk.at == node) expr_map_put(&m, by);
-    const Expr *made = expr_map_end(&m);
-    if (made) *slot = made;
-  }
-  print_tried(r);
-  step = 0;
-  for (int i = 0, k = 0; i < u->item_count; i++) {
-    const Expr **slot = slot_of(r, i, &step);
-    if (slot) *slot = was.data[k++];
-  }
-  VEC_DONE(&was);
-  return holds(r);
-}
-
-/* A block without binding `i`. */
-static const Expr *without_binding(Reduce *r, const Expr *e, int i) {
-  Arena *arena = &r->v.unit->arena;
-  const Block *block = e->block;
-  Binding *rest = ARENA_ARRAY(arena, Binding, (size_t)block->count);
-  if (!rest || block->count == 1) return block->result;
-  int n = 0;
-  for (int k = 0; k < block->count; k++)
-    if (k != i) rest[n++] = block->bindings[k];
-  Expr *made = expr_block(arena, e->span, n, rest, block->result);
-  made->type = e->type;
-  made->sugar = e->sugar;
-  return made;
-}
-
-/* A block in which the value of `let` i stands where its name is used. */
-static const Expr *with_value(Reduce *r, const Expr *e, int i) {
-  const Binding *b = &e->block->bindings[i];
-  if (b->kind != BIND_LET || b->value->kind == EX_FN) return e;
-  ExprMap m;
-  expr_map_start(&m, r->text.mem, &r->v.unit->arena, without_binding(r, e, i));
-  while (expr_map_next(&m))
-    if (m.walk.event == WALK_ENTER && m.walk.at->kind == EX_VAR &&
-        m.walk.at->var == b->var)
-      expr_map_put(&m, b->value);
-  const Expr *made = expr_map_end(&m);
-  return made ? made : e;
-}
-
-static size_t nodes_in(Reduce *r, const Expr *e) {
-  Exprs nodes;
-  VEC_INIT(&nodes, r->text.mem);
-  add_nodes(r->text.mem, e, &nodes);
-  size_t count = nodes.len;
-  VEC_DONE(&nodes);
-  return count;
-}
-
-/* Where it is used at most once: then there are fewer nodes. */
-static bool try_value(Reduce *r, const Expr *e, int i) {
-  const Expr *made = with_value(r, e, i);
-  return made != e && nodes_in(r, made) < nodes_in(r, e) &&
-         try_instead(r, e, made);
-}
-
-/* A parameter of a definition, where it has one of that type, in the place of a
- * node of several parts.  One of another definition is not bound there. */
-static bool try_params(Reduce *r, const Expr *node) {
-  Unit *u = r->v.unit;
-  bool parts = node->count > 0 || node->kind == EX_BLOCK;
-  int step = 0;
-  for (int i = 0; i < u->item_count && parts; i++) {
-    const Expr **slot = slot_of(r, i, &step);
-    if (!slot || (*slot)->kind != EX_FN || *slot == node) continue;
-    const Fn *fn = (*slot)->fn;
-    for (int k = 0; k < fn->param_count && k < PARTS_MAX; k++) {
-      Var *var = fn->params[k];
-      if (var->type != node->type) continue;
-      Expr *use = expr_new(&u->arena, EX_VAR, node->span);
-      use->var = var;
-      use->type = var->type;
-      if (try_instead(r, node, use)) return true;
-    }
-  }
-  return false;
-}
-
-/* True when something smaller stands in the node's place now: then `node` is no
- * node of the program any more. */
-static bool simplify(Reduce *r, const Expr *node) {
-  if (node->kind != EX_CONST || node->constant->rank > 0) {
-    const Expr *by = node->kind == EX_FN ? NULL : plain(r, node->type, LEVELS);
-    if (by && try_instead(r, node, by)) return true;
-  }
-  if (node->kind == EX_BLOCK)
-    for (int i = node->block->count; i-- > 0;)
-      if (try_instead(r, node, without_binding(r, node, i)) ||
-          try_value(r, node, i))
-        return true;
-  Exprs parts;
-  VEC_INIT(&parts, r->text.mem);
-  add_nodes(r->text.mem, node, &parts);
-  bool done = false;
-  int tried = 0;
-  for (size_t i = 1; i < parts.len && !done && tried < PARTS_MAX; i++) {
-    if (parts.data[i]->type != node->type) continue;
-    tried++;
-    done = try_instead(r, node, parts.data[i]);
-  }
-  VEC_DONE(&parts);
-  return done || try_params(r, node);
-}
-
-/* In the order of the text, so the largest nodes come before their parts.
- * After a change the nodes are new ones, and the node of the same number is
- * looked at again. */
-static void simplify_nodes(Reduce *r) {
-  Exprs nodes;
-  VEC_INIT(&nodes, r->text.mem);
-  all_nodes(r, &nodes);
-  for (size_t i = 0; i < nodes.len && !mem_exhausted(r->text.mem);)
-    if (simplify(r, nodes.data[i])) all_nodes(r, &nodes);
-    else i++;
-  VEC_DONE(&nodes);
+static void shrink_by_passes(Reduce *r) {
+  for (size_t i = 0; i < sizeof shrinking / sizeof *shrinking; i++)
+    try_passes(r, shrinking[i]);
 }
 
 /* --- Numbers -------------------------------------------------------------- */
@@ -392,9 +174,9 @@ static void shrink_numbers(Reduce *r) {
     }
     memcpy(number, text, len);
     put_number(r, number, len, '1');
-    if (holds(r) || (len == 1 && number[0] == '2')) continue;
+    if (reduce_holds(r) || (len == 1 && number[0] == '2')) continue;
     put_number(r, number, len, '2');
-    holds(r);
+    reduce_holds(r);
   }
 }
 
@@ -421,7 +203,11 @@ static bool begin(Reduce *r) {
                "cannot write the candidate %s", r->file);
     return false;
   }
-  r->status = exec_status(h, r->command);
+  double start = seconds_now();
+  r->status = exec_status(h, r->command, 0);
+  r->seconds = h->cli->trial_timeout;
+  if (!(r->seconds > 0))
+    r->seconds = fmax(TRIAL_LEAST, TRIAL_TIMES * (seconds_now() - start));
   if (r->status > 0) {
     Version whole;
     bool ok = version_of_text(h, "candidate", strbuf_text(&r->text),
@@ -438,26 +224,20 @@ static bool begin(Reduce *r) {
   return false;
 }
 
-static size_t node_count(Reduce *r) {
-  Exprs nodes;
-  VEC_INIT(&nodes, r->text.mem);
-  all_nodes(r, &nodes);
-  size_t count = nodes.len;
-  VEC_DONE(&nodes);
-  return count;
-}
-
 static bool reduce(Reduce *r) {
   if (!begin(r)) return false;
-  size_t before = node_count(r);
+  size_t before = reduce_node_count(r, &r->v);
   do {
     r->changed = false;
     drop_items(r);
-    simplify_nodes(r);
+    shrink_by_passes(r);
+    reduce_wholes(r);
+    reduce_nodes(r);
+    reduce_params(r);
     shrink_numbers(r);
   } while (r->changed && !mem_exhausted(r->text.mem));
-  fprintf(stderr, "%zu nodes of %zu are left, after %d trials\n", node_count(r),
-          before, r->trials);
+  fprintf(stderr, "%zu nodes of %zu are left, after %d trials\n",
+          reduce_node_count(r, &r->v), before, r->trials);
   strbuf_add_len(&r->o->out, strbuf_text(&r->text), r->text.len);
   return true;
 }

@@ -240,9 +240,17 @@ bool kernel_variance(OpCall *call) {
 /* --- collapse_sum -------------------------------------------------------- */
 
 /* Sums along the axes where the result is shorter: the inverse of
- * broadcasting. */
+ * broadcasting.  Where none is, the operand itself is the result. */
 bool kernel_collapse_sum(OpCall *call) {
-  const Tensor *x = call->args[0], *to = call->outs[0];
+  const Tensor *x = call->args[0];
+  const RuleType *type = call->result;
+  int64_t shape[RANK_MAX];
+  shape_of_dims(type->rank, type->dims, shape);
+  if (type->rank == x->rank &&
+      memcmp(shape, x->shape, (size_t)x->rank * sizeof *shape) == 0)
+    return view_out(call, 0, x);
+  Tensor *to = call->outs[0] = op_tensor_new(call, type);
+  if (!to) return false;
   Axes axes = {.count = 1};
   int lead = x->rank - to->rank;
   int64_t strides[RANK_MAX];
@@ -253,7 +261,10 @@ bool kernel_collapse_sum(OpCall *call) {
   }
   axes.kept = ((1u << x->rank) - 1) & ~axes.reduced;
   Tensor out = geometry_of(to, x->rank, x->shape, strides, 0);
-  return reduce(call, REDUCE_SUM, x, &out, axes, 1);
+  if (reduce(call, REDUCE_SUM, x, &out, axes, 1)) return true;
+  tensor_drop(call->heap, to);
+  call->outs[0] = NULL;
+  return false;
 }
 
 /* --- Scans --------------------------------------------------------------- */

@@ -11,7 +11,7 @@ enum { JSON_VERSION = 1 };
 
 /* The words for Sugar, by its values; NULL: nothing is said of it. */
 extern const char *const data_sugar[];
-enum { JSON_SUGARS = SUGAR_WITH + 1 };
+enum { JSON_SUGARS = SUGAR_WHERE + 1 };
 
 /* The tables of a document under way.  A row refers to earlier rows by their
  * index, so that nothing nests and what is shared is written once. */

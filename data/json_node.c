@@ -353,7 +353,8 @@ static bool sugar_fits(const Expr *e, Sugar sugar) {
     case SUGAR_ELSE_IF: return e->kind == EX_IF;
     case SUGAR_UNIT: return e->kind == EX_TUPLE && e->count == 0;
     case SUGAR_CTOR: return calls(e, NULL, 0);
-    case SUGAR_BRACES: return e->kind == EX_BLOCK;
+    case SUGAR_BRACES:
+    case SUGAR_WHERE: return e->kind == EX_BLOCK;
     case SUGAR_BRACKET:
     case SUGAR_LIST:
       return calls(e, "stack", 1) && e->args[0]->kind == EX_TUPLE &&

@@ -218,6 +218,7 @@ static void read_adt(Reader *r, const json_t *row, Item *item) {
 static void read_def(Reader *r, const json_t *row, Item *item) {
   item->kind = ITEM_DEF;
   item->name = data_name(r, row, "name");
+  item->own = data_flag(r, row, "operator");
   item->expr = data_node_at(r, row, "fn");
   if (item->expr && item->expr->kind != EX_FN)
     data_wrong(r, "fn", "expected a node of kind \"fn\"");

@@ -18,13 +18,21 @@ enum {
 };
 
 const char *const data_sugar[JSON_SUGARS] = {
-    [SUGAR_INFIX] = "infix",   [SUGAR_NEGATE] = "negate",
-    [SUGAR_NOT] = "not",       [SUGAR_AND] = "and",
-    [SUGAR_OR] = "or",         [SUGAR_ELSE_IF] = "else_if",
-    [SUGAR_UNIT] = "unit",     [SUGAR_CTOR] = "constructor",
-    [SUGAR_BRACES] = "braces", [SUGAR_BRACKET] = "bracket",
-    [SUGAR_LIST] = "list",     [SUGAR_SPLAT] = "splat",
-    [SUGAR_PIPE] = "pipe",     [SUGAR_PIPE_CALL] = "pipe_call",
+    [SUGAR_INFIX] = "infix",
+    [SUGAR_NEGATE] = "negate",
+    [SUGAR_NOT] = "not",
+    [SUGAR_AND] = "and",
+    [SUGAR_OR] = "or",
+    [SUGAR_ELSE_IF] = "else_if",
+    [SUGAR_UNIT] = "unit",
+    [SUGAR_CTOR] = "constructor",
+    [SUGAR_BRACES] = "braces",
+    [SUGAR_BRACKET] = "bracket",
+    [SUGAR_WHERE] = "where",
+    [SUGAR_LIST] = "list",
+    [SUGAR_SPLAT] = "splat",
+    [SUGAR_PIPE] = "pipe",
+    [SUGAR_PIPE_CALL] = "pipe_call",
 };
 
 /* --- Texts and numbers ---------------------------------------------------- */

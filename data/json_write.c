@@ -74,6 +74,7 @@ static void write_def(Json *j, const Item *item, const Global *g) {
   int value = data_expr(j, g->scheme ? item->expr : g->value);
   StrBuf *out = begin_item(j, "def");
   data_member(out, "name", item->name->text);
+  if (g->op) strbuf_add(out, ", \"operator\": true");
   data_number(out, "fn", value);
   if (!g->scheme) {
     data_number(out, "type", data_type(j, g->type));
@@ -146,7 +147,7 @@ static void write_items(Items *w, const Unit *u) {
     bool import = item->kind == ITEM_IMPORT;
     const Unit *from = import ? unit_imported_by(j->program, item) : NULL;
     if (from) write_items(w, from);
-    else if (!import)
+    else if (!import && item->kind != ITEM_GRADIENT)
       write_item(j, item, item_is_step(item) ? w->steps++ : NULL);
   }
 }

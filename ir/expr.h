@@ -67,6 +67,7 @@ typedef enum Sugar {
   SUGAR_PIPE_CALL, /* a |> f(b) as call f(a, b) */
   SUGAR_WITH,      /* {a with f = b} as call C(a, f=b) of the constructor that
                       a has, which is NULL until the types are known */
+  SUGAR_WHERE,     /* conditions of an `op`, as assertions, then its body */
 } Sugar;
 
 typedef struct Expr Expr;

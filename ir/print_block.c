@@ -237,9 +237,46 @@ static void print_result(Printer *p, const Expr *e) {
   }
 }
 
+/* The condition and the message of an assertion; false: it has a form that no
+ * `where` has. */
+static bool is_condition(Printer *p, const Binding *b, const AttrExpr **text) {
+  const Expr *call = b->value;
+  if (b->kind != BIND_ITEM || call->kind != EX_CALL) return false;
+  const Attr *attrs;
+  int operands, count = print_attrs_of(p, call, &attrs, &operands);
+  *text = count == 1 ? attrs[0].value : NULL;
+  return operands == 1 && count <= 1 && (!*text || (*text)->kind == AX_STRING);
+}
+
+/* The body of an operator behind its conditions, which are printed. */
+static const Expr *print_conditions(Printer *p, const Expr *body) {
+  const Block *b =
+      body->kind == EX_BLOCK && body->sugar == SUGAR_WHERE ? body->block : NULL;
+  const AttrExpr *text;
+  int first = b ? print_first_shown(b) : 0;
+  bool fit = b && first < b->count;
+  for (int i = first; fit && i < b->count; i++)
+    fit = is_condition(p, &b->bindings[i], &text);
+  if (!fit) return body;
+  doc_indent(&p->doc);
+  for (int i = first; i < b->count; i++) {
+    is_condition(p, &b->bindings[i], &text);
+    doc_line(&p->doc, LINE_SPACE);
+    print_comments(p, b->bindings[i].span.lo);
+    doc_text(&p->doc, i == first ? "where " : "      ");
+    print_expr(p, b->bindings[i].value->args[0]);
+    if (text) doc_text(&p->doc, ": ");
+    if (text) print_string(p, text->text, (size_t)text->count);
+    if (i + 1 < b->count) doc_text(&p->doc, ",");
+  }
+  doc_dedent(&p->doc);
+  return b->result;
+}
+
 /* Type parameters are in scope before the parameters' annotations, which
  * mention them, and leave it last. */
-void print_fn_rest(Printer *p, const Expr *e, uint32_t end) {
+static void print_function(Printer *p, const Expr *e, uint32_t end,
+                           bool operator) {
   size_t scope = print_scope(p);
   int vars = p->resolved ? e->fn->type_param_count : 0;
   const TypeVar **hidden =
@@ -248,9 +285,20 @@ void print_fn_rest(Printer *p, const Expr *e, uint32_t end) {
   print_type_params(p, e->fn->type_param_count, e->fn->type_params);
   print_params(p, e->fn, e->fn->param_count);
   print_result(p, e);
-  print_braced(p, e->fn->body, end);
+  const Expr *body = e->fn->body;
+  if (operator) body = print_conditions(p, body);
+  if (operator) doc_word(&p->doc, "=");
+  print_braced(p, body, end);
   print_leave_types(p, vars, e->fn->type_vars, hidden);
   print_leave(p, scope);
+}
+
+void print_fn_rest(Printer *p, const Expr *e, uint32_t end) {
+  print_function(p, e, end, false);
+}
+
+void print_operator_rest(Printer *p, const Expr *e, uint32_t end) {
+  print_function(p, e, end, true);
 }
 
 void print_sides(Printer *p, const Item *item, uint32_t end) {

@@ -65,15 +65,16 @@ static void print_adt(Printer *p, const Item *item) {
 
 static void print_def(Printer *p, const Item *item) {
   doc_open(&p->doc);
-  doc_textf(&p->doc, "def @%s", item->name->text);
-  print_fn_rest(p, item->expr, item->span.hi);
+  doc_textf(&p->doc, "%s @%s", item->own ? "op" : "def", item->name->text);
+  if (item->own) print_operator_rest(p, item->expr, item->span.hi);
+  else print_fn_rest(p, item->expr, item->span.hi);
   doc_close(&p->doc);
 }
 
 /* `gradient op(...) -> (%y, %g) {...}`. */
 static void print_gradient(Printer *p, const Item *item) {
   doc_open(&p->doc);
-  doc_textf(&p->doc, "gradient %s", item->name->text);
+  doc_textf(&p->doc, "gradient %s%s", item->own ? "@" : "", item->name->text);
   print_rule_rest(p, item->expr, item->span.hi);
   doc_close(&p->doc);
 }
@@ -141,7 +142,7 @@ static void print_gap(Printer *p, const Item *before, const Item *item) {
 /* The members of a group share the one behind the last. */
 static bool takes_semicolon(const Unit *u, int i) {
   const Item *item = &u->items[i];
-  if (has_body(item)) return false;
+  if (has_body(item)) return item->kind == ITEM_DEF && item->own;
   if (item->kind == ITEM_TYPE && !item->adt->meaning) return false;
   return i + 1 == u->item_count || !item[1].continues;
 }
@@ -258,8 +259,9 @@ static const char *const global_keywords[] = {
 
 static void print_resolved_def(Printer *p, const Global *g) {
   doc_open(&p->doc);
-  doc_textf(&p->doc, "def @%s", g->name->text);
-  print_fn_rest(p, g->value, 0);
+  doc_textf(&p->doc, "%s @%s", g->op ? "op" : "def", g->name->text);
+  if (g->op) print_operator_rest(p, g->value, 0);
+  else print_fn_rest(p, g->value, 0);
   doc_close(&p->doc);
 }
 
@@ -333,7 +335,8 @@ static void add_checked_items(Checked *c, const Unit *u) {
     const Unit *from =
         import ? unit_imported_by(c->program, &u->items[i]) : NULL;
     if (from) add_checked_items(c, from);
-    else if (!import) add_checked_item(c, u, i);
+    else if (!import && u->items[i].kind != ITEM_GRADIENT)
+      add_checked_item(c, u, i);
   }
 }
 

@@ -98,6 +98,8 @@ void print_bound(Printer *p, const Expr *value);
 /* Everything of a function after `def @name` or `fn `: a part of the caller's
  * group. */
 void print_fn_rest(Printer *p, const Expr *e, uint32_t end);
+/* The same of an `op`: its conditions, `=` and the body. */
+void print_operator_rest(Printer *p, const Expr *e, uint32_t end);
 /* Everything of a rule of rewriting after its name. */
 void print_sides(Printer *p, const Item *item, uint32_t end);
 /* Everything of a rule of differentiation after its operator. */

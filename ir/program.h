@@ -78,6 +78,7 @@ typedef struct Item {
   const char *path;
   RuleGrade grade;
   bool continues; /* LET: joined to the item before it by `and` */
+  bool own;       /* DEF: of an operator, `op @f`; GRADIENT: of such a one */
   bool linked;    /* a pass made it, or took it from another text */
 } Item;
 
@@ -207,6 +208,7 @@ typedef struct Global {
   const Name *name; /* without the sigil */
   Span span;        /* of the name */
   bool library;
+  bool op; /* DEF: it is an operator of a text's own */
   const TypeExpr *annotation;
   const Expr *value; /* resolved; EX_FN for a def; NULL: a param, no default */
   const Type *type;  /* a generalised value's parameters are below */
@@ -287,6 +289,7 @@ typedef struct Program {
   /* The type of a container or function was used at one with other dimensions:
    * types do not tell what comes out of one (types/crossing.c). */
   bool loose;
+  bool has_operators; /* a text has an `op` */
   /* Parses the library's definition of a name (and what its text defines
    * with it) as a unit of its own; NULL when the library has none.  Set by
    * lib/; `kind` is '@', 'T' (type) or 'C' (constructor). */

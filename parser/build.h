@@ -188,6 +188,12 @@ DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right);
 /* --- Items -------------------------------------------------------------- */
 
 Item *build_def(Builder *b, Token keyword, Token name, Expr *fn);
+/* `op`: the same, of an operator. */
+Item *build_op(Builder *b, Token keyword, Token name, Expr *fn);
+/* `E : "text"` of a `where`: assert(E, message="text"). */
+Binding *build_condition(Builder *b, Expr *condition, Token message);
+/* The body behind its conditions, of which there may be none. */
+Expr *build_conditions(Builder *b, List conditions, Expr *body);
 /* The two sides of a rule, and its condition (NULL: none), as one expression.
  */
 Expr *build_sides(Builder *b, Expr *left, Expr *right, Expr *when);

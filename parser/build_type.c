@@ -240,6 +240,37 @@ Item *build_def(Builder *b, Token keyword, Token name, Expr *fn) {
   return item;
 }
 
+Item *build_op(Builder *b, Token keyword, Token name, Expr *fn) {
+  Item *item = build_def(b, keyword, name, fn);
+  item->own = true;
+  return item;
+}
+
+Binding *build_condition(Builder *b, Expr *condition, Token message) {
+  NameTable *names = b->program->names;
+  Expr *callee = expr_new(b->arena, EX_IDENT, condition->span);
+  callee->name = name_of(names, "assert");
+  const Expr **args = ARENA_ARRAY(b->arena, const Expr *, 1);
+  args[0] = condition;
+  Span span = span_join(condition->span, message.span);
+  Expr *call = expr_call(b->arena, span, callee, 1, args);
+  Token key = {.kind = TK_IDENT,
+               .span = message.span,
+               .name = name_of(names, "message")};
+  Attr *attr = build_attr(b, key, build_string(b, message));
+  Attr *kept = arena_copy(b->arena, attr, sizeof *attr);
+  call->call.attr_count = kept ? 1 : 0;
+  call->call.attrs = kept;
+  return build_statement(b, call);
+}
+
+Expr *build_conditions(Builder *b, List conditions, Expr *body) {
+  if (!conditions.first) return body;
+  Expr *e = build_sequence(b, conditions, body);
+  e->sugar = SUGAR_WHERE;
+  return e;
+}
+
 Item *build_gradient(Builder *b, Token keyword, Token op, Args params,
                      Var *value, Var *adjoint, Expr *body, Token close) {
   params.list = list_add(b, params.list, value);

@@ -75,6 +75,7 @@ static inline unsigned short yy_reduce(struct yyParser *, unsigned, int, Token,
 %type guard {Expr *}
 %type when {Expr *}
 %type grade {RuleGrade}
+%type condition {Binding *}
 %type arm {Arm *}
 %type attr {Attr *}
 %type param {Var *}
@@ -85,7 +86,7 @@ static inline unsigned short yy_reduce(struct yyParser *, unsigned, int, Token,
 
 // Words that are keywords only where the grammar wants them.  Elsewhere lemon
 // takes them as IDENT, so operators and constructors may have these names.
-%fallback IDENT AND PARAM IMPORT GRADIENT RULE WHEN TENSOR WITH.
+%fallback IDENT AND PARAM IMPORT GRADIENT RULE WHEN TENSOR WITH OP WHERE.
 
 // From loose to tight.  TAIL: what ends an expression; ARM: what ends an arm.
 // The last line continues whatever can be continued: after an operand, `(`
@@ -120,6 +121,13 @@ item(A) ::= DEF(K) GLOBAL(N) fnrest(F). {
 }
 // How an operator is differentiated: its operands, then the value and the
 // adjoint of the value.
+item(A) ::= GRADIENT(K) GLOBAL(N) LPAREN params(P) RPAREN arrow
+            LPAREN param(Y) COMMA param(G) comma RPAREN
+            LBRACE seq(E) RBRACE(Z). {
+  Item *item = build_gradient(&p->builder, K, N, P, Y, G, E, Z);
+  item->own = true;
+  A = list_of(&p->builder, item);
+}
 item(A) ::= GRADIENT(K) opname(N) LPAREN params(P) RPAREN arrow
             LPAREN param(Y) COMMA param(G) comma RPAREN
             LBRACE seq(E) RBRACE(Z). {
@@ -158,6 +166,23 @@ open(A) ::= LET(K) GLOBAL(N) annotation(T) EQ value(E). {
 }
 open(A) ::= TYPE(K) IDENT(N) tparams(P) EQ type(T). {
   A = list_of(&p->builder, build_alias(&p->builder, K, N, P, T));
+}
+// An operator of one's own: its type, the conditions that its arguments have to
+// meet, and its meaning.
+open(A) ::= OP(K) GLOBAL(N) tparams(T) LPAREN params(P) RPAREN arrow type(R)
+            conditions(W) EQ LBRACE seq(E) RBRACE(Z). {
+  Expr *body = build_conditions(&p->builder, W, E);
+  Expr *fn = build_fn(&p->builder, T, P, R, body, Z);
+  A = list_of(&p->builder, build_op(&p->builder, K, N, fn));
+}
+conditions(A) ::= . { A = LIST_EMPTY; }
+conditions(A) ::= WHERE condition_list(L). { A = L; }
+condition_list(A) ::= condition(C). { A = list_of(&p->builder, C); }
+condition_list(A) ::= condition_list(L) COMMA condition(C). {
+  A = list_add(&p->builder, L, C);
+}
+condition(A) ::= expr(E) COLON STRING(S). {
+  A = build_condition(&p->builder, E, S);
 }
 open(A) ::= PARAM(K) GLOBAL(N) COLON type(T). {
   A = list_of(&p->builder, build_input(&p->builder, K, N, T, NULL));

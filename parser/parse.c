@@ -50,6 +50,8 @@ static const Name *token_name(Parse *p, int kind) {
     case TK_IMPORT:
     case TK_GRADIENT:
     case TK_RULE:
+    case TK_OP:
+    case TK_WHERE:
     case TK_WHEN:
     case TK_WITH:
     case TK_TENSOR: break;
@@ -147,9 +149,13 @@ static bool begins_item(Parse *p) {
   switch (p->token.kind) {
     case TK_LET:
     case TK_RULE:
+    case TK_OP:
     case TK_PARAM: return peek(p) == TK_GLOBAL;
     case TK_IMPORT: return peek(p) == TK_STRING;
-    case TK_GRADIENT: return peek(p) == TK_IDENT;
+    case TK_GRADIENT: {
+      int next = peek(p);
+      return next == TK_IDENT || next == TK_GLOBAL;
+    }
     default: return is_definition(p->token.kind);
   }
 }
@@ -360,6 +366,7 @@ static TokenLook look_of(int kind) {
     case TK_PARAM:
     case TK_GRADIENT:
     case TK_RULE:
+    case TK_OP:
     case TK_IMPORT: return LOOK_KEYWORD;
     case TK_LOCAL:
     case TK_GRAPH: return LOOK_LOCAL;

@@ -156,6 +156,8 @@ static int scan_name(Scanner *s) {
     "param"     { return TK_PARAM; }
     "import"    { return TK_IMPORT; }
     "gradient"  { return TK_GRADIENT; }
+    "op"        { return TK_OP; }
+    "where"     { return TK_WHERE; }
     "rule"      { return TK_RULE; }
     "when"      { return TK_WHEN; }
     "with"      { return TK_WITH; }

@@ -162,6 +162,33 @@ static const Expr *with_inputs(Relay *r, const Expr *e, int count,
   return made;
 }
 
+/* f in with_vjp(f, g)(...), which is how the checker writes an operator whose
+ * derivative the text states (types/operator.c); or NULL. */
+static const Expr *with_derivative(const Expr *e) {
+  if (e->kind != EX_CALL || e->call.callee->kind != EX_CALL) return NULL;
+  const Expr *form = e->call.callee, *name = form->call.callee;
+  bool fits = name->kind == EX_IDENT && form->count == 2 &&
+              form->args[0]->kind == EX_FN &&
+              !strcmp(name->name->text, "with_vjp");
+  return fits ? form->args[0] : NULL;
+}
+
+/* An `op` is the function that it means: of calls that fit, its conditions say
+ * nothing, and TVM finds derivatives by itself. */
+static const Expr *meaning_of(Relay *r, const Expr *e) {
+  const Expr *body = e->fn->body, *f;
+  if (body->kind == EX_BLOCK && body->sugar == SUGAR_WHERE)
+    body = body->block->result;
+  if ((f = with_derivative(body))) body = f->fn->body;
+  if (body == e->fn->body) return e;
+  Expr *made = arena_copy(r->arena, e, sizeof *e);
+  Fn *fn = arena_copy(r->arena, e->fn, sizeof *e->fn);
+  if (!made || !fn) return e;
+  fn->body = body;
+  made->fn = fn;
+  return made;
+}
+
 /* A script's expression is the body of @main; a param's default becomes a
  * function of that name, for callers who want it.  Names are reset, since
  * uniqueness is one definition's matter.  Matches go first: what they make is
@@ -183,6 +210,8 @@ static Item map_function(Relay *r, const Needs *needs) {
   made.kind = ITEM_DEF;
   made.linked = needs->used != NULL;
   if (needs->item->kind != ITEM_EXPR) made.name = relay_global_name(r, needs);
+  if (made.own) fn = meaning_of(r, fn);
+  made.own = false;
   const Expr *plain = relay_matches(r, relay_fields(r, fn));
   const Expr *mapped = relay_adt_ctors(r, relay_expr(r, plain));
   made.expr = with_inputs(r, mapped, count, first);
@@ -275,6 +304,7 @@ static void check_items(Relay *r) {
       case ITEM_LET_LOCAL: check_let(r, item, expressions); break;
       case ITEM_IMPORT: relay_refuse(r, item->span, "an `import`"); break;
       case ITEM_GRADIENT:
+        if (item->own) break;
         relay_refuse(r, item->span, "a rule of differentiation");
         break;
       case ITEM_RULE: break;

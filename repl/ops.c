@@ -360,7 +360,41 @@ static int print_json(const Cli *cli) {
   return 0;
 }
 
+/* --- Operators of a text -------------------------------------------------- */
+
+static void print_own(Host *h, const Item *item) {
+  char name[256];
+  DefinitionText d;
+  StrBuf out;
+  snprintf(name, sizeof name, "@%s", item->name->text);
+  if (!program_definition(h->program, name, &d)) return;
+  strbuf_init(&out, h->program->mem);
+  definition_print_head(&out, &d);
+  strbuf_add_char(&out, '\n');
+  doc_print(&out, &d, "  ");
+  host_write(h, strbuf_text(&out), out.len);
+  strbuf_done(&out);
+}
+
+/* Those that the first file defines. */
+static int list_own(Host *h) {
+  Unit *u = program_parse_file(h->program, h->cli->words.items[0]);
+  bool ok = u && unit_check(h->program->ir, u);
+  for (int i = 0; ok && i < u->item_count; i++)
+    if (u->items[i].kind == ITEM_DEF && u->items[i].own)
+      print_own(h, &u->items[i]);
+  host_report(h);
+  return ok ? 0 : 1;
+}
+
+static bool is_file(const char *word) {
+  size_t n = strlen(word);
+  return n > 4 && !strcmp(word + n - 4, ".rly");
+}
+
 int command_ops(const Cli *cli) {
+  if (cli->words.count && is_file(cli->words.items[0]))
+    return host_run(cli, list_own);
   if (cli->json) return print_json(cli);
   if (cli->words.count) return !ops_explain(cli->words.items[0]);
   if (cli->markdown) print_page();

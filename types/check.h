@@ -181,4 +181,13 @@ void *infer_hole(Checker *c);
 void exhaust_program(Checker *c);
 void effects_program(Checker *c);
 
+/* --- operator.c ----------------------------------------------------------- */
+
+/* Reports a rule of differentiation that no `op` of its text fits. */
+void operator_check_gradient(Checker *c, const Unit *unit, const Item *item);
+/* Puts the derivative that the text states into the body of an `op`. */
+void operator_add_gradient(Checker *c, Unit *unit, Item *item);
+/* Reports calls of operators whose conditions cannot hold (E0907). */
+void operators_check_calls(Checker *c);
+
 #endif

@@ -175,6 +175,7 @@ static Global *global_new(Checker *c, const Unit *unit, const Item *item) {
                 .name = item->name,
                 .span = item->name_span,
                 .library = unit_is_library(unit),
+                .op = item->kind == ITEM_DEF && item->own,
                 .annotation = item->annotation,
                 .slot = -1};
   return g;
@@ -353,11 +354,14 @@ static void declare_import(Checker *c, Unit *unit, Scope *scope,
 
 /* types/gradient.c makes functions of the library's own. */
 static void refuse_rule(Checker *c, const Unit *unit, const Item *item) {
-  if (unit_is_library(unit)) return;
+  if (item->own) operator_check_gradient(c, unit, item);
+  if (item->own || unit_is_library(unit)) return;
   Diag *d = diag_error(c->p->diags, E0609, item->name_span,
                        "how an operator is differentiated is the library's to "
                        "say");
-  diag_hint(d, "with_vjp(f, g) states the derivative of a function");
+  diag_hint(d,
+            "with_vjp(f, g) states the derivative of a function, and "
+            "gradient @f(...) that of an `op`");
 }
 
 static void declare_item(Checker *c, Unit *unit, Scope *scope, int order) {
@@ -369,6 +373,11 @@ static void declare_item(Checker *c, Unit *unit, Scope *scope, int order) {
     case ITEM_RULE: rule_declare(c, unit, item); break;
     case ITEM_EXPR:
       VEC_PUSH(&c->steps, definition_new(c, unit, scope, item, order));
+      break;
+    case ITEM_DEF:
+      c->p->has_operators |= item->own;
+      operator_add_gradient(c, unit, (Item *)item);
+      declare_global(c, unit, scope, item, order);
       break;
     default: declare_global(c, unit, scope, item, order); break;
   }

@@ -429,7 +429,8 @@ Truth known_truth(Infer *in, const Expr *condition, bool by_shapes) {
 
 /* Of a checked program there is no inference under way: types are finished, and
  * a dimension's name is no number. */
-bool types_known(Program *p, Arena *arena, const Expr *e, Known *out) {
+static bool known_in(Program *p, Arena *arena, const Expr *call, const Expr *e,
+                     Known *out) {
   Checker c = {.p = p};
   Infer in = {.c = &c,
               .p = p,
@@ -439,7 +440,10 @@ bool types_known(Program *p, Arena *arena, const Expr *e, Known *out) {
   ptrmap_init(&c.dim_vars, p->mem);
   ptrmap_init(&in.sized, p->mem);
   arena_init(&in.asked, p->mem);
-  const Known *known = known_value(&in, e, NULL);
+  Look k = {.in = &in, .steps = STEPS};
+  Spot body = {call, NULL};
+  bool entered = !call || enter_call(&k, &body);
+  const Known *known = entered ? value_of(&k, (Spot){e, body.env}, 0) : NULL;
   bool numbers = known != NULL;
   for (int i = 0; numbers && i < known->count; i++)
     numbers = dim_is_number(known->items[i]);
@@ -453,4 +457,13 @@ bool types_known(Program *p, Arena *arena, const Expr *e, Known *out) {
   ptrmap_done(&in.sized);
   ptrmap_done(&c.dim_vars);
   return numbers;
+}
+
+bool types_known(Program *p, Arena *arena, const Expr *e, Known *out) {
+  return known_in(p, arena, NULL, e, out);
+}
+
+bool types_known_within(Program *p, Arena *arena, const Expr *call,
+                        const Expr *e, Known *out) {
+  return known_in(p, arena, call, e, out);
 }

@@ -229,6 +229,7 @@ bool types_check(Program *p, Unit *unit) {
   if (went_well(&c)) {
     exhaust_program(&c);
     effects_program(&c);
+    operators_check_calls(&c);
   }
   bool ok = went_well(&c);
   if (ok) join_program(&c);

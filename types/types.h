@@ -77,6 +77,9 @@ void effects_print(StrBuf *out, Effects e);
  * known before the program runs (ops/known.h). */
 struct Known;
 bool types_known(Program *p, Arena *arena, const Expr *e, struct Known *out);
+/* The same of what stands in the body of the function that a call names. */
+bool types_known_within(Program *p, Arena *arena, const Expr *call,
+                        const Expr *e, struct Known *out);
 
 /* Is every shape in the user's own texts known before the program runs?  Where
  * one is not, E0306 says where that comes from and what it reaches. */

@@ -541,6 +541,8 @@ gives(rly('ops'), 0, qr/^nn\.dense +\S/m, '', 'ops');
 gives(rly('ops', 'nn.dense'), 0, qr/^nn\.dense\(data, weight/, '', 'ops NAME');
 gives(rly('ops', 'softmax'), 0, qr/^nn\.softmax\(data, axis/, '',
       'ops with the last part of a name');
+gives(rly('ops', 'tests/oom/operators.rly'), 0,
+      qr/^op \@even\[n: Dim\].*op \@swish/s, '', 'ops FILE');
 gives(rly('ops', 'dnse'), 1, '', qr/no operator `dnse`/, '... that is none');
 gives(rly('ops', 'nn.dnse'), 1, '', qr/`nn.dnse`; did you mean `nn.dense`/,
       'a misspelt operator');

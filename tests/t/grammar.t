@@ -141,7 +141,8 @@ my %lexeme = map { my $it = regex(['name', $_]); $_ => qr/\G$it/ }
 my ($mark) = map { qr/\G(?:$_)/ } join '|', map { quotemeta }
   sort { length $b <=> length $a } grep { !/^\w+\??$/ } keys %texts;
 my %soft = map { $_ => 1 }
-  qw(and param import gradient rule when with Dim Shape DType Float Int);
+  qw(and param import gradient rule when with op where Dim
+     Shape DType Float Int);
 my %hard = map { $_ => 1 } grep { /^\w/ && !$soft{$_} } keys %texts;
 
 # The tokens of a text: [kind, text]; nothing where no lexeme fits.

@@ -50,6 +50,11 @@ holds('rules: allocations of a check fail', -s => 29, -c => 'check',
 holds('verify: allocations fail', -s => 211, -c => 'verify',
       file => 'tests/rules/page.rly');
 
+# Operators of a text's own: conditions, a derivative.
+holds("a text's operators: allocations of a $_ fail", -s => 29, -c => $_,
+      file => 'tests/oom/operators.rly')
+    for qw(check fmt);
+
 # Derivatives: the rules are checked while the program runs.
 holds('a gradient: allocations of a run fail', -s => 23, -c => 'run',
       file => 'tests/gradient/memory.rly');

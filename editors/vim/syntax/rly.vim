@@ -5,7 +5,7 @@ endif
 
 syntax case match
 
-syntax keyword rlyKeyword let and fn def type extern param import rule when with
+syntax keyword rlyKeyword let and fn def type extern param import rule when with op where
 syntax keyword rlyConditional if else match
 syntax match rlyConditional /\<match?/
 syntax keyword rlyBoolean True False

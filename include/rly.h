@@ -286,8 +286,8 @@ rly_status rly_program_bind_tensor(rly_program *p, const char *name,
 rly_status rly_program_bind_param(rly_program *p, const char *name,
                                   const rly_tensor *t);
 /* "NAME=VALUE", or a bare VALUE for the entry's next parameter: a literal, a
- * tensor literal, a string, or @file.npy.  Unsuffixed literals take the
- * declared dtype. */
+ * tensor literal, a string, @file.npy, or @FILE for the bytes of any other
+ * file, a vector of uint8.  Unsuffixed literals take the declared dtype. */
 rly_status rly_program_bind_text(rly_program *p, const char *argument);
 /* Checks that every `param`, and every parameter of `entry` when that is not
  * NULL, is bound to a tensor of its type; reports all that is not. */
@@ -496,6 +496,10 @@ rly_value *rly_value_construct(rly_session *s, const rly_type *t,
 /* Every tensor in the value, tuples and constructors flattened in order, to a
  * file as out0, out1, ..., in a format as of rly_tensors_write. */
 rly_status rly_value_write(rly_value *v, const char *path);
+/* The same under the names by which rly_program_bind_file gives them to a
+ * `param` called `name`, `name.layers.0.bias`, and so on; with "" the paths
+ * begin below it.  A ref is refused, as no param has one. */
+rly_status rly_value_write_as(rly_value *v, const char *name, const char *path);
 
 /* --- Values by their parts ----------------------------------------------
  * What a type's values are made of, named by path: of a tuple `x` the parts are

@@ -154,6 +154,21 @@ Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags) {
   return t;
 }
 
+Tensor *bytes_read(const char *path, Heap *heap, Diags *diags) {
+  FileMap *map = file_map(heap->mem, path, diags);
+  if (!map) return NULL;
+  int64_t count = (int64_t)map->size;
+  MappedElements e = {.map = map,
+                      .path = path,
+                      .size = map->size,
+                      .dtype = DT_UINT8,
+                      .rank = 1,
+                      .shape = &count};
+  Tensor *t = tensor_of_mapping(heap, &e, diags);
+  file_map_drop(map);
+  return t;
+}
+
 /* --- Writing ------------------------------------------------------------- */
 
 bool dtype_has_name(const char *path, const char *name, DType dtype,

@@ -58,6 +58,9 @@ typedef struct MappedElements {
 /* A tensor on the mapping, which lives until its last tensor is dropped; a copy
  * when the file does not align the elements.  NULL after reporting. */
 Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags);
+/* The bytes of any file, a vector of uint8 on its mapping.  NULL after
+ * reporting. */
+Tensor *bytes_read(const char *path, Heap *heap, Diags *diags);
 
 /* Are all of them elements (bits_are_valid)?  Most dtypes have no others. */
 bool elements_are_valid(DType dtype, const char *data, size_t size);

@@ -10,7 +10,7 @@
  *   bind_file     every tensor of a file       an unknown name is no error
  *   bind_tensor   a host's tensor              an unknown name is an error
  *   bind_param    likewise                     told at once, taken back
- *   bind_text     NAME=VALUE, NAME=@FILE.npy   an unknown name is an error
+ *   bind_text     NAME=VALUE, NAME=@FILE       an unknown name is an error
  *
  * Names and texts are copied into the program's arena; a binding owns one
  * reference to its tensor, and both live as long as the program, or until the
@@ -18,7 +18,6 @@
  * shared and not copied. */
 #include <string.h>
 
-#include "io/npy.h"
 #include "lib/handles.h"
 
 /* --- Collecting --------------------------------------------------------- */
@@ -102,7 +101,7 @@ static rly_status bind_text(rly_program *p, const char *argument) {
     b.text = argument + n + 1;
   }
   if (b.text[0] == '@') {
-    b.tensor = npy_read(b.text + 1, &p->cx->heap, &p->cx->diags);
+    b.tensor = array_read(p->cx, b.text + 1);
     if (!b.tensor) return program_failed(p, RLY_REFUSED);
     b.text = NULL;
   }

@@ -131,6 +131,16 @@ TensorFile *tensors_read(rly_context *cx, const char *path) {
   return format ? format->read(path, &cx->heap, &cx->diags) : NULL;
 }
 
+/* An array where the extension or the first bytes say so; the bytes of any
+ * other file. */
+Tensor *array_read(rly_context *cx, const char *path) {
+  const Format *format = format_by_extension(path);
+  if (!format) format = format_by_magic(cx, path);
+  if (!format) return NULL;
+  return format->read == read_npy ? npy_read(path, &cx->heap, &cx->diags)
+                                  : bytes_read(path, &cx->heap, &cx->diags);
+}
+
 /* A path without a known extension is written as safetensors. */
 bool tensors_write(const TensorFile *f, const char *path, Diags *diags) {
   const Format *format = format_by_extension(path);

@@ -299,6 +299,8 @@ bool session_step_holds(rly_session *s, Stepper *st, const char *condition,
 
 /* Reads the tensors of a file of any known format; NULL after reporting. */
 TensorFile *tensors_read(rly_context *cx, const char *path);
+/* The array of a .npy file, or the bytes of any other; NULL after reporting. */
+Tensor *array_read(rly_context *cx, const char *path);
 /* Writes in the format that the path's extension names; false after
  * reporting. */
 bool tensors_write(const TensorFile *f, const char *path, Diags *diags);

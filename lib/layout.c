@@ -91,8 +91,8 @@ static bool make_fields(Maker *m, const char *path, const Type *t,
   m->depth++;
   for (int i = 0; ok && i < n; i++) {
     fields[i] = ctor ? path_field_type(m->p, t, ctor, i) : t->args[i];
-    const char *below = ctor ? path_of_field(m->p, path, ctor, i)
-                             : path_join_index(m->p, path, i);
+    const char *below = ctor ? path_of_field(&m->p->arena, path, ctor, i)
+                             : path_join_index(&m->p->arena, path, i);
     ok = make(m, below, fields[i]);
   }
   m->depth--;

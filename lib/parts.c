@@ -69,7 +69,7 @@ typedef struct Below {
 } Below;
 
 static Below names_below(const Binder *b, const char *path) {
-  const char *prefix = *path ? path_join(b->p, path, "") : "";
+  const char *prefix = *path ? path_join(&b->p->arena, path, "") : "";
   return (Below){b, prefix, strlen(prefix), lower_bound(b, prefix)};
 }
 
@@ -131,8 +131,8 @@ static bool build_fields(Binder *b, const char *path, const Type *type,
   if (!types || !values || !made) return false;
   for (int i = 0; i < n && b->lacking < LACKING_MAX; i++) {
     types[i] = ctor ? path_field_type(b->p, type, ctor, i) : type->args[i];
-    const char *at = ctor ? path_of_field(b->p, path, ctor, i)
-                          : path_join_index(b->p, path, i);
+    const char *at = ctor ? path_of_field(&b->p->arena, path, ctor, i)
+                          : path_join_index(&b->p->arena, path, i);
     ok &= made[i] = build(b, at, types[i], &values[i]);
   }
   ok &= b->lacking < LACKING_MAX;
@@ -163,7 +163,7 @@ static bool build_list(Binder *b, const char *path, const Type *type,
   bool ok = true;
   for (int64_t i = 0; i < n && b->lacking < LACKING_MAX; i++) {
     Value v = {0};
-    bool made = build(b, path_join_index(b->p, path, i), types[0], &v);
+    bool made = build(b, path_join_index(&b->p->arena, path, i), types[0], &v);
     ok &= made;
     if (made && b->store) VEC_PUSH(&values, v);
   }
@@ -191,7 +191,7 @@ static bool has_fields_of(Binder *b, const char *path, const Type *type,
   for (const char *part; (part = next_part(&below, &len));)
     if (path_field(c, part, len) < 0) return false;
   for (int i = 0; i < c->field_count; i++)
-    if (!is_present(b, path_of_field(b->p, path, c, i)) &&
+    if (!is_present(b, path_of_field(&b->p->arena, path, c, i)) &&
         !path_may_be_absent(path_field_type(b->p, type, c, i)))
       return false;
   return true;

@@ -58,21 +58,21 @@ const Type *path_field_type(rly_program *p, const Type *type, const Ctor *c,
 
 /* --- Paths ---------------------------------------------------------------- */
 
-const char *path_join(rly_program *p, const char *path, const char *part) {
-  const char *text =
-      arena_printf(&p->arena, *path ? "%s.%s" : "%s%s", path, part);
+const char *path_join(Arena *arena, const char *path, const char *part) {
+  const char *text = arena_printf(arena, *path ? "%s.%s" : "%s%s", path, part);
   return text ? text : ""; /* memory ran out: nothing will be made of it */
 }
 
-const char *path_join_index(rly_program *p, const char *path, int64_t i) {
-  return path_join(p, path, arena_printf(&p->arena, "%lld", (long long)i));
+const char *path_join_index(Arena *arena, const char *path, int64_t i) {
+  const char *number = arena_printf(arena, "%lld", (long long)i);
+  return number ? path_join(arena, path, number) : "";
 }
 
-const char *path_of_field(rly_program *p, const char *path, const Ctor *c,
+const char *path_of_field(Arena *arena, const char *path, const Ctor *c,
                           int i) {
   if (path_some_of(c->adt) == c) return path;
-  return c->labels ? path_join(p, path, c->labels[i].name->text)
-                   : path_join_index(p, path, i);
+  return c->labels ? path_join(arena, path, c->labels[i].name->text)
+                   : path_join_index(arena, path, i);
 }
 
 /* The number that the part of that length is; -1: none. */
@@ -174,16 +174,16 @@ static void offer(rly_program *p, Suggestion *near, const char *path,
   if (!t || (*left)-- <= 0) return;
   if (t->kind == TY_TENSOR) suggestion_offer(near, path);
   for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++)
-    offer(p, near, path_join_index(p, path, i), t->args[i], left);
+    offer(p, near, path_join_index(&p->arena, path, i), t->args[i], left);
   const Ctor *cons = t->kind == TY_ADT ? path_cons_of(t->adt) : NULL;
   if (cons)
-    offer(p, near, path_join_index(p, path, 0), path_field_type(p, t, cons, 0),
-          left);
+    offer(p, near, path_join_index(&p->arena, path, 0),
+          path_field_type(p, t, cons, 0), left);
   for (int k = 0; t->kind == TY_ADT && !cons && k < t->adt->ctor_count; k++)
     for (int i = 0; i<t->adt->ctors[k].field_count && * left> 0; i++) {
       const Ctor *c = &t->adt->ctors[k];
-      offer(p, near, path_of_field(p, path, c, i), path_field_type(p, t, c, i),
-            left);
+      offer(p, near, path_of_field(&p->arena, path, c, i),
+            path_field_type(p, t, c, i), left);
     }
 }
 

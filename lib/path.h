@@ -21,11 +21,10 @@ const Type *path_field_type(rly_program *p, const Type *type, const Ctor *c,
 
 /* --- Paths ---------------------------------------------------------------- */
 
-/* In the program's arena; "" is the path of what has no name above it. */
-const char *path_join(rly_program *p, const char *path, const char *part);
-const char *path_join_index(rly_program *p, const char *path, int64_t i);
-const char *path_of_field(rly_program *p, const char *path, const Ctor *c,
-                          int i);
+/* In the arena; "" is the path of what has no name above it. */
+const char *path_join(Arena *arena, const char *path, const char *part);
+const char *path_join_index(Arena *arena, const char *path, int64_t i);
+const char *path_of_field(Arena *arena, const char *path, const Ctor *c, int i);
 /* The number, or the field, that a part of that length is; -1: none. */
 int64_t path_index(const char *part, size_t len);
 int path_field(const Ctor *c, const char *part, size_t len);

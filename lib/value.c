@@ -15,7 +15,7 @@
  * frees. */
 #include <stdio.h>
 
-#include "lib/handles.h"
+#include "lib/path.h"
 #include "value/show.h"
 
 static rly_context *context_of(const rly_value *v) {
@@ -297,6 +297,8 @@ rly_tensor *rly_value_tensor(rly_value *v) {
 typedef struct Pending {
   const Type *type;
   Value value;
+  const char *path; /* NULL: tensors are numbered */
+  int64_t item;     /* of a list whose elements stand at `path`: the next */
 } Pending;
 
 /* `open` finds refs that lead back to themselves, as their contents have no
@@ -309,18 +311,19 @@ typedef struct Writer {
   const char *refused; /* why; NULL: it is not */
 } Writer;
 
-/* Leaves are numbered in order: out0, out1, ...  Only what is in a tensor is
- * written: of (1f, Cons([2f, 3f], Nil)) the file has out0, a scalar, and out1,
- * two elements.  The tuple and the list around them leave no trace; whoever
- * reads the file knows what was written. */
-static void writer_tensor(Writer *w, const Type *type, Value value) {
-  char name[32];
-  int len = snprintf(name, sizeof name, "out%zu", w->file->tensors.len);
+/* Without paths, leaves are numbered in order: out0, out1, ...  Only what is in
+ * a tensor is written: of (1f, Cons([2f, 3f], Nil)) the file has out0, a
+ * scalar, and out1, two elements.  The tuple and the list around them leave no
+ * trace; whoever reads the file knows what was written. */
+static void writer_tensor(Writer *w, Pending p) {
+  char number[32];
+  snprintf(number, sizeof number, "out%zu", w->file->tensors.len);
+  const char *name = p.path && *p.path ? p.path : number;
   Heap *heap = w->file->heap;
-  Tensor *t = type_is_scalar(type)
-                  ? tensor_from_bits(heap, (DType)type->dtype, value)
-                  : tensor_contiguous(heap, value.tensor);
-  if (!t || !tensor_file_add_name(w->file, name, (size_t)len)) {
+  Tensor *t = type_is_scalar(p.type)
+                  ? tensor_from_bits(heap, (DType)p.type->dtype, p.value)
+                  : tensor_contiguous(heap, p.value.tensor);
+  if (!t || !tensor_file_add_name(w->file, name, strlen(name))) {
     if (t) tensor_drop(heap, t);
     mem_raise_exhausted(w->v->session->mem);
     return;
@@ -328,12 +331,31 @@ static void writer_tensor(Writer *w, const Type *type, Value value) {
   VEC_LAST(&w->file->tensors).tensor = t;
 }
 
+/* The path of a field, as path.c explains it; of a list's rest, its own. */
+static Pending below(Writer *w, Pending of, int i) {
+  Pending p = {.path = of.path};
+  if (!of.path) return p;
+  Arena *arena = &w->file->arena;
+  if (of.type->kind == TY_TUPLE) {
+    p.path = path_join_index(arena, of.path, i);
+    return p;
+  }
+  const Adt *adt = of.type->adt;
+  const Ctor *ctor = &adt->ctors[of.value.obj->tag];
+  if (path_cons_of(adt) != ctor)
+    p.path = path_of_field(arena, of.path, ctor, i);
+  else if (i == 0) p.path = path_join_index(arena, of.path, of.item);
+  else p.item = of.item + 1;
+  return p;
+}
+
 /* Pushes a tuple's or constructor's fields so that the first is on top. */
-static void writer_fields(Writer *w, const Type *type, Value value) {
-  rly_value whole = {w->v->session, type, value};
+static void writer_fields(Writer *w, Pending of) {
+  rly_value whole = {w->v->session, of.type, of.value};
   for (int i = rly_value_field_count(&whole); i-- > 0;) {
-    Pending p;
-    p.value = value_field(store_of(w->v->session), type, value, i, &p.type);
+    Pending p = below(w, of, i);
+    p.value =
+        value_field(store_of(w->v->session), of.type, of.value, i, &p.type);
     VEC_PUSH(&w->stack, p);
   }
 }
@@ -351,22 +373,24 @@ static void writer_ref(Writer *w, Pending p) {
   }
   ptrmap_put(&w->open, p.value.obj, w);
   VEC_PUSH(&w->stack, (Pending){.value = p.value});
-  writer_fields(w, p.type, p.value);
+  writer_fields(w, p);
 }
 
 static void writer_one(Writer *w, Pending p) {
   if (!p.type) ptrmap_remove(&w->open, p.value.obj);
-  else if (p.type->kind == TY_TENSOR) writer_tensor(w, p.type, p.value);
+  else if (p.type->kind == TY_TENSOR) writer_tensor(w, p);
   else if (p.type->kind == TY_FN)
     w->refused = "a function cannot be written to a file";
+  else if (p.type->kind == TY_REF && p.path)
+    w->refused = "a cell is no value of a `param`: it has no path";
   else if (p.type->kind == TY_REF) writer_ref(w, p);
-  else writer_fields(w, p.type, p.value);
+  else writer_fields(w, p);
 }
 
 /* Depth first, from left to right, with an explicit stack.  The C stack would
  * not do, as a list of a million tensors is a million constructors deep. */
-static void writer_collect(Writer *w) {
-  VEC_PUSH(&w->stack, (Pending){w->v->type, w->v->value});
+static void writer_collect(Writer *w, const char *name) {
+  VEC_PUSH(&w->stack, (Pending){w->v->type, w->v->value, .path = name});
   while (w->stack.len && !w->refused &&
          !store_should_stop(store_of(w->v->session))) {
     Pending p = VEC_POP(&w->stack);
@@ -388,13 +412,14 @@ static rly_status writer_finish(Writer *w, const char *path) {
   return session_failed(s, RLY_RUNTIME);
 }
 
-static rly_status write_value(rly_value *v, const char *path) {
+static rly_status write_value(rly_value *v, const char *name,
+                              const char *path) {
   Mem *mem = v->session->mem;
   Writer w = {.v = v, .file = tensor_file_new(&store_of(v->session)->heap)};
   if (!w.file) return RLY_LIMIT;
   VEC_INIT(&w.stack, mem);
   ptrmap_init(&w.open, mem);
-  writer_collect(&w);
+  writer_collect(&w, name);
   rly_status status = writer_finish(&w, path);
   VEC_DONE(&w.stack);
   ptrmap_done(&w.open);
@@ -406,7 +431,15 @@ static rly_status write_value(rly_value *v, const char *path) {
  * constructors, contents of refs. */
 rly_status rly_value_write(rly_value *v, const char *path) {
   if (!path || !hold(v)) return RLY_MISUSE;
-  rly_status status = write_value(v, path);
+  rly_status status = write_value(v, NULL, path);
+  session_release(v->session);
+  return status;
+}
+
+rly_status rly_value_write_as(rly_value *v, const char *name,
+                              const char *path) {
+  if (!name || !path || !hold(v)) return RLY_MISUSE;
+  rly_status status = write_value(v, name, path);
   session_release(v->session);
   return status;
 }

@@ -38,6 +38,19 @@ sub binds {
   gives(rly($program, '--params', $path, 'x=[10, 20]'), 0, $sums, '', $name);
 }
 
+# A file that is given to one name: an array, or else its bytes.
+my $words = spew(scratch('words.txt'), "a\xFF\n");
+my $bytes = spew(scratch('bytes.rly'), "param \@t: Tensor[(?), uint8];\n\@t;\n");
+gives(rly($bytes, "t=\@$words"), 0, "Tensor[(3), uint8] [97, 255, 10]\n", '',
+      'the bytes of a file');
+gives(rly($bytes, 't=@' . spew(scratch('empty'), '')), 0,
+      "Tensor[(0), uint8] []\n", '', 'of an empty one');
+gives(rly($bytes, 't=@' . scratch('none')), 1, '', qr/E0501.*No such file/,
+      'of one that is not there');
+gives(rly($bytes, 't=@' . spew(scratch('array'), $npy)), 1, '',
+      qr/declared as .*uint8.*\(2\), float32/s,
+      'an array is known by its first bytes');
+
 for (['deflated', ZIP_CM_DEFLATE], ['stored', ZIP_CM_STORE]) {
   my ($name, $method) = @$_;
   my $path = scratch("$name.npz");

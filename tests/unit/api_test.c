@@ -748,6 +748,60 @@ static void test_files(void **state) {
   unlink(path);
 }
 
+static const char net_types[] =
+    "type Linear { Linear(weight: Tensor[(2), float32], bias: Option[float32])}"
+    "type Net { Net(layers: List[Linear], pair: (float32, int32)), Empty }";
+
+/* What is written under a param's name is bound to it again. */
+static void test_files_of_params(void **state) {
+  (void)state;
+  char path[] = "/tmp/rly-api-XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  char text[1000];
+  snprintf(text, sizeof text,
+           "%s def @main() { Net(List[Linear([1f, 2f], Some(3f)), "
+           "Linear([4f, 5f], None)], (6f, 7)) } def @cell() { ref(1f) }",
+           net_types);
+  Guest g;
+  guest_start(&g, NULL, text);
+  rly_value *v = call(&g, "main"), *cell = call(&g, "cell");
+  assert_int_equal(rly_value_write_as(v, "net", path), RLY_OK);
+  assert_int_equal(rly_value_write_as(cell, "net", path), RLY_RUNTIME);
+  assert_int_equal(rly_value_write_as(v, NULL, path), RLY_MISUSE);
+  char *before = rly_value_text(v);
+  rly_value_free(v);
+  rly_value_free(cell);
+  rly_tensors *ts;
+  assert_int_equal(rly_tensors_read(g.cx, path, &ts), RLY_OK);
+  static const char *const names[] = {
+      "net.layers.0.weight", "net.layers.0.bias", "net.layers.1.weight",
+      "net.pair.0", "net.pair.1"};
+  assert_int_equal(rly_tensors_count(ts), 5);
+  for (int i = 0; i < 5; i++) {
+    rly_tensor *t = rly_tensors_get(ts, names[i]);
+    assert_non_null(t);
+    rly_tensor_free(t);
+  }
+  rly_tensors_free(ts);
+
+  Guest to;
+  snprintf(text, sizeof text, "%s param @net: Net; def @main() { @net }",
+           net_types);
+  guest_start(&to, NULL, text);
+  assert_int_equal(rly_program_bind_file(to.program, path), RLY_OK);
+  v = call(&to, "main");
+  char *after = rly_value_text(v);
+  assert_string_equal(after, before);
+  rly_text_free(to.cx, after);
+  rly_text_free(g.cx, before);
+  rly_value_free(v);
+  guest_end(&to);
+  guest_end(&g);
+  unlink(path);
+}
+
 /* --- What is refused ---------------------------------------------------- */
 
 static void test_errors(void **state) {
@@ -1542,6 +1596,7 @@ int main(void) {
       cmocka_unit_test(test_small_view_of_much),
       cmocka_unit_test(test_borrowed_memory),
       cmocka_unit_test(test_files),
+      cmocka_unit_test(test_files_of_params),
       cmocka_unit_test(test_errors),
       cmocka_unit_test(test_diagnostics_json),
       cmocka_unit_test(test_diagnostic_parts),

@@ -502,6 +502,9 @@ depth: all      ## each way to nest and to chain, a million deep; SHAPE='sum'
 kills: all      ## KILLS writers of files killed, each at a moment by chance
 	@KILLS=$(or $(KILLS),1000) prove -v tests/t/killed.t
 
+kill-train: all ## ROUNDS (100) runs of `rly train` killed, and resumed
+	@ROUNDS=$(or $(ROUNDS),100) prove -v tests/t/train.t
+
 threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 	@$<
 

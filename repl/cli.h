@@ -39,6 +39,12 @@ typedef struct Cli {
   uint64_t repeat, steps;
   uint64_t trials, seed;
   double budget;
+  /* of train */
+  uint64_t epochs, batch, epoch_steps, shards, warm_up, save_every, keep,
+      patience;
+  double lr, clip, validate;
+  const char *loss, *optimizer, *schedule, *log;
+  bool resume, print;
   TextList params, inputs, breaks;
   TextList bind_shape, bind;
   TextList entries;                           /* of fmt */
@@ -67,7 +73,8 @@ enum {
   IN_IMPORT = 65536,
   IN_VERIFY = 131072,
   IN_GRADCHECK = 262144,
-  IN_ALL = 524287,
+  IN_TRAIN = 524288,
+  IN_ALL = 1048575,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -195,6 +202,7 @@ int command_import(const Cli *cli);
 int command_verify(const Cli *cli);
 int command_doc(const Cli *cli);
 int command_learn(const Cli *cli);
+int command_train(const Cli *cli);
 
 /* Prints an operator (false after saying that there is none of that name), and
  * the list of operators: those whose name or alias has this beginning, or else

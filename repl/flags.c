@@ -28,6 +28,7 @@ typedef enum FlagKind {
   THREADS,
   SIZE,
   SECONDS,
+  NUMBER,
   COLOR
 } FlagKind;
 
@@ -124,6 +125,7 @@ static const char *const takes[] = {
     [THREADS] = "a number from 1 to 1024",
     [SIZE] = "bytes, such as 512M",
     [SECONDS] = "seconds, such as 1.5",
+    [NUMBER] = "a number above 0",
     [COLOR] = "auto, always or never",
     [LIST] = "at most 1024 of these",
 };
@@ -138,7 +140,8 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
     case POSITIVE: return read_count(value, at) && *(uint64_t *)at > 0;
     case THREADS: return read_threads(value, at);
     case SIZE: return read_size(value, at);
-    case SECONDS: return read_seconds(value, at);
+    case SECONDS:
+    case NUMBER: return read_seconds(value, at);
     case COLOR: return read_color(value, at);
   }
   return false;

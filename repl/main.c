@@ -50,6 +50,8 @@ static const Command commands[] = {
      "run files with expectations in comments"},
     {"gradcheck", "FILE.rly", IN_GRADCHECK, command_gradcheck,
      "compare the derivatives of functions with differences of their values"},
+    {"train", "FILE.rly [NAME=VALUE...]", IN_TRAIN, command_train,
+     "learn the weights for which the file's @loss is small"},
     {"step", "FILE.rly [ARGS...]", IN_STEP, command_step,
      "show how a script is evaluated, step by step"},
     {"stream", "FILE.rly", IN_STREAM, command_stream,

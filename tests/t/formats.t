@@ -40,7 +40,8 @@ sub binds {
 
 # A file that is given to one name: an array, or else its bytes.
 my $words = spew(scratch('words.txt'), "a\xFF\n");
-my $bytes = spew(scratch('bytes.rly'), "param \@t: Tensor[(?), uint8];\n\@t;\n");
+my $bytes = spew(scratch('bytes.rly'),
+                 "param \@t: Tensor[(?), uint8];\n\@t;\n");
 gives(rly($bytes, "t=\@$words"), 0, "Tensor[(3), uint8] [97, 255, 10]\n", '',
       'the bytes of a file');
 gives(rly($bytes, 't=@' . spew(scratch('empty'), '')), 0,

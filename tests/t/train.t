@@ -1,10 +1,17 @@
 #!/usr/bin/env perl
 # Training: the losses' derivatives, and `rly train` as its user meets it.
+#
+#   ROUNDS=100 RLY=build/release/rly prove -v tests/t/train.t
+#
+# kills a run so many times (make kill-train).
 use strict;
 use warnings;
 use lib 'tests/t';
+use List::Util qw(sum);
 use Rly;
+use Screen;
 use Test::More;
+use Time::HiRes qw(sleep time);
 
 # --- The library ------------------------------------------------------------
 
@@ -13,4 +20,265 @@ is($check->{status}, 0, "the losses' derivatives are right")
     or diag($check->{out});
 is(scalar(() = $check->{out} =~ /: right at \d\d?\d? elements/g), 9,
    'each was tried');
+
+# --- A run ------------------------------------------------------------------
+
+# 29 points on a plane, y = x . (1, -2, 3) + 0.5, in batches of 4.
+my @x = map { [sin $_, cos 2 * $_, sin 3 * $_] } 1 .. 29;
+my @y = map { $_->[0] - 2 * $_->[1] + 3 * $_->[2] + 0.5 } @x;
+my $data = spew(scratch('data.safetensors'),
+                safetensors(['x', 'F32', [29, 3], [map { @$_ } @x]],
+                            ['y', 'F32', [29], \@y]));
+my $plane = spew(scratch('plane.rly'), <<'END');
+type Plane { Plane(w: Tensor[(1, 3), float32], b: List[float32]) }
+def @init(%key: Tensor[(10), uint64]) -> Plane {
+  Plane(@init_uniform(%key, [1, 3], 0.5f), List[0f])
+}
+def @at(%p: Plane, %x: Tensor[(?, 3), float32]) -> Tensor[(?), float32] {
+  squeeze(nn.dense(%x, %p.w), axis=[1]) + @hd(%p.b)
+}
+def @loss(%p: Plane, %x: Tensor[(?, 3), float32], %y: Tensor[(?), float32]) {
+  mean(@squared_error(@at(%p, %x), %y))
+}
+def @counted(%p: Plane, %x: Tensor[(?, 3), float32],
+             %y: Tensor[(?), float32]) -> (float32, float32) {
+  (@loss(%p, %x, %y), cast(take(shape_of(%y), 0), dtype="float32"))
+}
+def @mine(%p: Plane) -> () { () }
+def @mine_step(%s: (), %p: Plane, %g: Plane, %rate: float64) -> ((), Plane) {
+  ((), map_leaves(fn (%p, %g) { %p - cast_like(%rate, %p) * %g }, %p, %g))
+}
+def @falls(%step: int32, %steps: int32, %rate: float64) -> float64 {
+  %rate * (1f64 - cast(%step, dtype="float64") / cast(%steps, dtype="float64"))
+}
+END
+my @train = ('train', $plane, '--params', $data, '--batch', 4, '--lr', '0.1');
+my $runs = 0;
+
+sub train {
+  my ($folder, @args) = @_;
+  return rly(@train, '-o', scratch($folder), @args);
+}
+sub weights { return slurp(scratch("$_[0]/weights.safetensors")) }
+sub kept {
+  return sort { $a <=> $b }
+         map { /step-(\d+)\.safetensors$/ } glob scratch("$_[0]/*");
+}
+
+gives(train('a', '--epochs', 40), 0,
+      qr{^(?:epoch \d+/40  step \d+/320  loss \d.*\n){40}320 steps of 320; },
+      '', 'a run tells of each epoch');
+my $learned = tensors(scratch('a/weights.safetensors'));
+near($learned->{w}{data}, [1, -2, 3], 0.02, 'what it learns: w');
+near($learned->{'b.0'}{data}, [0.5], 0.02, 'and b, named by its path');
+is_deeply([kept('a')], [312, 320], 'the two newest states are kept');
+
+# --- The same bits ----------------------------------------------------------
+
+sub same {
+  my ($name, $like, @args) = @_;
+  my $folder = 'same' . $runs++;
+  is(train($folder, '--epochs', 3, @args)->{status}, 0, "$name runs");
+  ok(weights($folder) eq weights($like), "$name: the same bits");
+}
+train('three', '--epochs', 3);
+same('two threads', 'three', '--threads', 2);
+same('one', 'three', '--threads', 1);
+train('eight', '--epochs', 3, '--shards', 8);
+same('eight shards on one thread', 'eight', '--shards', 8, '--threads', 1);
+same('a loss that says how much it counts', 'eight', '--shards', 8, '--loss',
+     '@counted');
+near(tensors(scratch('eight/weights.safetensors'))->{w}{data},
+     tensors(scratch('three/weights.safetensors'))->{w}{data}, 1e-5,
+     'shards differ by rounding');
+train('sgd', '--epochs', 3, '--optimizer', 'sgd');
+same("the file's optimiser", 'sgd', '--optimizer', '@mine');
+train('seed', '--epochs', 3, '--seed', 1);
+ok(weights('seed') ne weights('three'), 'another seed, other bits');
+
+# --- Logs -------------------------------------------------------------------
+
+my $log = train('log', '--epochs', 2, '--log', '-', '--schedule', '@falls',
+                '--validate', '0.2');
+my @lines = map { json($_) } split /\n/, $log->{out};
+is(scalar @lines, 2 * 6 + 2, 'a line for each step and each epoch');
+my @steps = grep { exists $_->{norm} } @lines;
+near([map { $_->{rate} } @steps], [map { 0.1 * (1 - $_ / 12) } 0 .. 11], 1e-9,
+     "the file's schedule");
+# 24 of 29 examples are learned from, the last batch of 4 is whole.
+near([$lines[6]{loss}], [sum(map { $_->{loss} } @steps[0 .. 5]) / 6], 1e-9,
+     "an epoch's loss is the mean of its steps'");
+like($log->{err}, qr/^12 steps of 12; /, 'where the weights are');
+
+# The first loss, by hand: of the first weights, at the first four examples.
+my $first = spew(scratch('first.rly'), <<"END" . <<'END');
+import "plane.rly";
+END
+let @key = random.threefry_key(0);
+let %order = @shuffled(@subkey(@subkey(@key, 1), 0), 29);
+(@init(@subkey(@key, 0)).w, strided_slice(%order, begin=[0], end=[4]));
+END
+my ($w, $rows) = rly($first)->{out} =~ /\[\[(.*?)\]\].*\[(.*?)\]\)$/s;
+my ($w0, $w1, $w2) = split /, /, $w;
+my @rows = split /, /, $rows;
+my $by_hand = sum(map {
+  ($w0 * $x[$_][0] + $w1 * $x[$_][1] + $w2 * $x[$_][2] - $y[$_]) ** 2 / 4
+} @rows);
+my ($line) = split /\n/, train('first', '--epochs', 1, '--log', '-')->{out};
+near([json($line)->{loss}], [$by_hand], 1e-5, 'the first loss');
+
+# --- Stopped, and resumed ---------------------------------------------------
+
+my @long = ('--epochs', 60, '--save-every', 3, '--optimizer',
+            'adamw(weight_decay=0.1f64)', '--schedule', 'one-cycle', '--clip',
+            1, '--shards', 2, '--validate', '0.2', '--log');
+is(train('straight', @long, scratch('straight.log'))->{status}, 0,
+   'a straight run');
+
+# Killed at moments by chance: it ends with the bits of the straight run.
+srand($ENV{SEED} // 1);
+my $rounds = $ENV{ROUNDS} // 6;
+my $start = time;
+rly(@train, '-o', scratch('whole'), @long, scratch('whole.log'));
+my $takes = time - $start;
+my ($killed, $found) = (0, 0);
+for (1 .. $rounds) {
+  my $pid = rly_start(@train, '-o', scratch('cut'), @long, scratch('cut.log'),
+                      '--resume');
+  sleep(rand(0.6) * $takes);
+  kill 'KILL', $pid;
+  $killed++ if rly_wait($pid)->{status} == 137;
+  my ($newest) = reverse kept('cut');
+  $found++ if defined $newest;
+}
+ok($killed > 0, "killed $killed times, $found times behind a state");
+gives(train('cut', @long, scratch('cut.log'), '--resume'), 0,
+      qr/^360 steps of 360; /m, '', 'goes on to the end');
+ok(weights('cut') eq weights('straight'), 'with the bits of the straight run');
+ok(slurp(scratch('cut/best.safetensors'))
+       eq slurp(scratch('straight/best.safetensors')), 'the best ones, too');
+my %loss;
+for my $name ('straight', 'cut') {
+  for (split /\n/, slurp(scratch("$name.log"))) {
+    my $l = json($_);
+    $loss{$name}{$l->{step}} = $l->{loss} if exists $l->{norm};
+  }
+}
+is_deeply($loss{cut}, $loss{straight}, 'and its losses, step by step');
+
+# Ctrl-C.
+my $pid = rly_start(@train, '-o', scratch('int'), '--epochs', 100000, '--log',
+                    scratch('int.log'));
+sleep 0.01 until -s scratch('int.log');
+kill 'INT', $pid;
+my $stopped = rly_wait($pid);
+like($stopped->{err},
+     qr/^stopped behind step (\d+) of 800000; .*--resume goes on$/,
+     'Ctrl-C: how to go on');
+is($stopped->{status}, 130, 'the status');
+my ($at) = $stopped->{err} =~ /step (\d+)/;
+is((kept('int'))[-1], $at, 'the step is kept');
+gives(train('int', '--epochs', $at / 8 + 2, '--resume'), 0,
+      qr/^goes on behind step $at of/, '', 'it goes on there');
+
+# A run that lost patience is over.
+my $patient = train('patience', '--epochs', 500, '--patience', 2, '--lr', 1);
+my ($over) = $patient->{out} =~ /^(\d+) steps of 4000;/m;
+ok($over < 4000, 'patience ends a run');
+gives(train('patience', '--epochs', 500, '--patience', 2, '--lr', 1,
+            '--resume'), 0, qr/^$over steps of 4000;/m, '',
+      'and resumed it is at its end');
+
+# --- What is refused --------------------------------------------------------
+
+gives(train('a', '--epochs', 50), 1, '', qr/holds a run of 320 steps: --resume/,
+      'a run that is there');
+gives(train('a', '--epochs', 50, '--resume', '--seed', 3), 1, '',
+      qr/begun with `--seed 0`, not `--seed 3`/, 'settings that are others');
+spew(scratch('broken/step-7.safetensors'), 'none')
+    if mkdir scratch('broken');
+gives(train('broken', '--resume'), 1, '', qr/step-7\.safetensors/,
+      'a state that is none');
+my %refused = (
+  'no loss' => ['', qr/has no function `\@loss\(/],
+  'no weights' => ['def @loss(%w: float32, %x: Tensor[(?), float32]) { %w }',
+                   qr/neither `\@init\(key\)` nor a param/],
+  'no examples' => ['param @w: float32 = 1f; def @loss(%w: float32) { %w }',
+                    qr/`\@loss` takes no examples/],
+  'a loss that is no float' =>
+      ['def @loss(%w: float32, %x: Tensor[(?), int32]) { 3 }',
+       qr/must take weights and give a float.*int32/],
+  'other examples' => ['param @w: float32 = 1f; def @data() { [1f] }
+    def @loss(%w: float32, %x: Tensor[(?), float32], %y: float32) { %w }',
+                       qr/`\@data` must give as many/],
+  'none at all' => ['param @w: float32 = 1f;
+    def @data() { zeros(shape=[0], dtype="float32") }
+    def @loss(%w: float32, %x: Tensor[(?), float32]) { %w }',
+                    qr/no example to learn from/],
+  'weights without floats' => ['param @w: int32 = 1; def @data() { [1f] }
+    def @loss(%w: int32, %x: Tensor[(?), float32]) { sum(%x) }',
+                               qr/E0201.*int32 holds none/],
+);
+for my $name (sort keys %refused) {
+  my ($text, $why) = @{$refused{$name}};
+  my $file = spew(scratch('refused.rly'), $text);
+  gives(rly('train', $file, '-o', scratch('refused')), 1, '', $why, $name);
+}
+for (['--optimizer', 'adaam', qr/did you mean `adam`/],
+     ['--optimizer', 'adam(beta1=2', qr/perhaps with/],
+     ['--optimizer', 'adam(momentum=1f)', qr/takes nothing named `momentum`/],
+     ['--schedule', 'linear', qr/constant, cosine, one-cycle/],
+     ['--validate', 1, qr/such as 0\.1/], ['--lr', 'x', qr/a number above 0/],
+     ['--loss', 'least', qr/has no function `\@least\(/]) {
+  my ($flag, $value, $why) = @$_;
+  gives(train('flags', $flag, $value), 1, '', $why, "$flag $value");
+}
+gives(rly('train', $plane, '-o', scratch('none')), 1, '',
+      qr/E0503.*`x`: Tensor\[\(\?, 3\), float32\]/s, 'no data');
+
+# --- No number --------------------------------------------------------------
+
+my $root = spew(scratch('root.rly'), <<'END');
+param @w: Tensor[(1), float32] = [0.01f];
+def @data() { ([[1f]],) }
+def @loss(%w: Tensor[(1), float32], %x: Tensor[(1, 1), float32]) -> float32 {
+  sum(sqrt(%x * %w))
+}
+END
+my $nan = rly('train', $root, '--lr', 1, '--optimizer', 'sgd', '-o',
+              scratch('nan'));
+is($nan->{status}, 2, 'a loss that is no number');
+like($nan->{err},
+     qr/^rly: step 2: the loss is NaN;.*root\.rly:4:7: error\[E0608\]: `sqrt`/s,
+     'the step and the operator that made it');
+is_deeply([kept('nan')], [1], 'the state before it is kept');
+
+# --- The program ------------------------------------------------------------
+
+# What --print shows trains as the command does.
+my $printed = rly(@train[0 .. 1], '--batch', 4, '--lr', '0.1', '--print');
+is($printed->{status}, 0, '--print');
+my $loop = spew(scratch('loop.rly'), $printed->{out} . <<'END');
+@for(24, fn (%i: int32, %s: ()) { let %r = @train.step(); () }, ());
+@train.learned();
+END
+my $ran = rly('run', $loop, '--params', $data, '--outputs',
+              scratch('loop.safetensors'));
+my $by_loop = tensors(scratch('loop.safetensors'));
+is_deeply($by_loop->{out0}{data},
+          tensors(scratch('three/weights.safetensors'))->{w}{data},
+          'its steps give the same bits') or diag($ran->{err});
+
+# --- At a terminal ----------------------------------------------------------
+
+SKIP: {
+  my $why = screen_missing();
+  skip $why, 3 if $why;
+  my $screen = Screen->new(args => [@train, '--epochs', 1000000, '-o',
+                                    scratch('screen')], columns => 60);
+  $screen->expect(qr/^epoch \d+\/1000000  step \d+.{20,}/m, 'a line is drawn');
+  $screen->type("\cC");
+  $screen->expect(qr/^stopped behind step/m, 'Ctrl-C ends it');
+  $screen->ends(130);
+}
 done_testing;

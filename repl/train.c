@@ -1,0 +1,289 @@
+/* rly train FILE.rly: what the file's @loss says is learned, step by step.
+ *
+ *   train_write    the program beside the file: data, steps, epochs (text)
+ *   train_open     the run's folder, and what is kept there of it
+ *   go_on          @train.step() again and again; the rest is watching
+ *
+ * All that a step computes is the language: the loss and its gradient, the
+ * optimiser, the order of the examples.  This file binds, watches and keeps.
+ *
+ * Ctrl-C ends the training behind the step that is under way, which is kept; a
+ * second one interrupts the step.  A loss or a gradient that is no number ends
+ * it before the weights change, and the step is done once more where each
+ * operator is looked at. */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl/train.h"
+
+/* --- Interrupts ------------------------------------------------------------
+ */
+
+static rly_session *volatile running;
+static volatile sig_atomic_t asked;
+
+static void on_signal(int signal) {
+  (void)signal;
+  rly_session *s = running;
+  if (asked++ && s) rly_session_interrupt(s);
+}
+
+static void catch_signals(rly_session *s) {
+  struct sigaction action = {.sa_handler = on_signal};
+  running = s;
+  asked = 0;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+/* --- Calls ------------------------------------------------------------------
+ */
+
+static rly_status call(rly_session *s, const char *name, rly_value **out) {
+  return rly_session_call(s, name, 0, NULL, out);
+}
+
+static double float_of(rly_value *v, int i) {
+  rly_value *field = rly_value_field(v, i);
+  const double *at = field ? rly_value_elements(field) : NULL;
+  double x = at ? *at : NAN;
+  rly_value_free(field);
+  return x;
+}
+
+static int32_t int_of(rly_value *v, int i) {
+  rly_value *field = i < 0 ? rly_value_keep(v) : rly_value_field(v, i);
+  const int32_t *at = field ? rly_value_elements(field) : NULL;
+  int32_t n = at ? *at : 0;
+  rly_value_free(field);
+  return n;
+}
+
+static bool bool_of(rly_value *v, int i) {
+  rly_value *field = rly_value_field(v, i);
+  const bool *at = field ? rly_value_elements(field) : NULL;
+  bool b = at && *at;
+  rly_value_free(field);
+  return b;
+}
+
+static rly_status call_int(rly_session *s, const char *name, int64_t *out) {
+  rly_value *v;
+  rly_status status = call(s, name, &v);
+  if (status != RLY_OK) return status;
+  *out = int_of(v, -1);
+  rly_value_free(v);
+  return RLY_OK;
+}
+
+/* --- Steps ------------------------------------------------------------------
+ */
+
+static rly_status do_step(Training *t, StepReport *r) {
+  rly_value *v;
+  double start = train_now();
+  rly_status status = call(t->session, "train.step", &v);
+  if (status != RLY_OK) return status;
+  *r = (StepReport){.loss = float_of(v, 0),
+                    .norm = float_of(v, 1),
+                    .rate = float_of(v, 2),
+                    .examples = int_of(v, 3),
+                    .seconds = train_now() - start};
+  rly_value_free(v);
+  return RLY_OK;
+}
+
+static rly_status end_epoch(Training *t, EpochReport *e) {
+  rly_value *v;
+  rly_status status = call(t->session, "train.epoch", &v);
+  if (status != RLY_OK) return status;
+  *e = (EpochReport){.loss = float_of(v, 0),
+                     .validation = float_of(v, 1),
+                     .best = bool_of(v, 2),
+                     .without = int_of(v, 3)};
+  rly_value_free(v);
+  return RLY_OK;
+}
+
+/* --- The program -------------------------------------------------------------
+ */
+
+/* The file, the text beside it, and what is bound to their params; --print
+ * needs nothing bound. */
+static int prepare(Training *t, Host *h) {
+  rly_status status = host_add_file(h, t->file);
+  if (status != RLY_OK) {
+    host_report(h);
+    return exit_status(status);
+  }
+  VEC_CLEAR(&t->text);
+  VEC_CLEAR(&t->settings);
+  t->h = h;
+  int code = train_write(t);
+  if (code) return code;
+  status = rly_program_add_text(h->program, "<train>", strbuf_text(&t->text),
+                                t->text.len, 0);
+  if (status == RLY_OK && !h->cli->print) status = host_bind(h, 1, NULL);
+  host_report_aside(h);
+  return exit_status(status);
+}
+
+static int print_program(Training *t) {
+  StrBuf out;
+  strbuf_init(&out, t->h->program->mem);
+  strbuf_addf(&out, "// What `rly train %s` does.\n\nimport \"%s\";\n\n",
+              t->file, t->file);
+  host_write(t->h, out.data, out.len);
+  host_write(t->h, strbuf_text(&t->text), t->text.len);
+  strbuf_done(&out);
+  return 0;
+}
+
+/* --- No number
+ * ---------------------------------------------------------------- */
+
+/* The loss once more, where the run stops at the first NaN: the report tells
+ * which operator made it.  Operators within a derivative are not looked at. */
+static void find_nan(Training *t) {
+  Cli cli = *t->h->cli;
+  Host *old = t->h, h;
+  cli.limits.nan_stop = true;
+  if (!host_init(&h, &cli)) return;
+  if (!prepare(t, &h)) {
+    rly_session *s = host_session(&h, false);
+    rly_value *v = NULL;
+    if (s && train_load(t, s, t->step) == RLY_OK &&
+        call(s, "train.look", &v) == RLY_OK)
+      fputs(
+          "rly: no operator of the loss makes a NaN: numbers become too "
+          "large, or its derivative does\n",
+          stderr);
+    rly_value_free(v);
+    if (s) host_session_free(&h, s);
+  }
+  host_done(&h);
+  t->h = old;
+}
+
+static int stop_at_nan(Training *t, const StepReport *r) {
+  train_show_end(t);
+  int status = train_keep(t);
+  if (status) return status;
+  bool loss = !isfinite(r->loss);
+  double x = loss ? r->loss : r->norm;
+  fprintf(stderr, "rly: step %lld: the %s is %s; the weights before are kept\n",
+          (long long)t->step + 1, loss ? "loss" : "norm of the gradient",
+          isnan(x) ? "NaN"
+          : x > 0  ? "inf"
+                   : "-inf");
+  find_nan(t);
+  return 2;
+}
+
+/* --- The loop
+ * ------------------------------------------------------------------ */
+
+/* Is there an epoch's end behind this step, and may there be further ones? */
+static int finish_epoch(Training *t, const StepReport *r, bool *over) {
+  EpochReport e;
+  rly_status status = end_epoch(t, &e);
+  if (status != RLY_OK) return exit_status(status);
+  train_show_epoch(t, r, &e);
+  int code = e.best ? train_write_weights(t, "best") : 0;
+  uint64_t patience = t->h->cli->patience;
+  *over = patience && e.without >= (int64_t)patience;
+  return code ? code : train_keep(t);
+}
+
+static int go_on(Training *t) {
+  uint64_t every = t->h->cli->save_every, patience = t->h->cli->patience;
+  int64_t without = 0;
+  rly_status counted = call_int(t->session, "train.without", &without);
+  bool over = patience && without >= (int64_t)patience;
+  int code = exit_status(counted);
+  while (!code && !over && !asked && t->step < t->steps) {
+    StepReport r;
+    rly_status status = do_step(t, &r);
+    if (status != RLY_OK) return exit_status(status);
+    if (!isfinite(r.loss) || !isfinite(r.norm)) return stop_at_nan(t, &r);
+    t->step++;
+    train_show_step(t, &r);
+    if (t->step % t->per_epoch == 0) code = finish_epoch(t, &r, &over);
+    else if (every && t->step % (int64_t)every == 0) code = train_keep(t);
+  }
+  return code;
+}
+
+/* What a user wants to know at the end. */
+static int say_end(Training *t) {
+  char line[512];
+  bool stopped = asked && t->step < t->steps;
+  train_show_end(t);
+  int code = train_keep(t);
+  if (!code) code = train_write_weights(t, "weights");
+  if (code) return code;
+  snprintf(line, sizeof line,
+           stopped ? "stopped behind step %lld of %lld; the same command with "
+                     "--resume goes on\n"
+                   : "%lld steps of %lld; the weights are in "
+                     "%s/weights.safetensors\n",
+           (long long)t->step, (long long)t->steps, t->folder);
+  FILE *out = t->log == stdout || stopped ? stderr : stdout;
+  fputs(line, out);
+  return stopped ? 130 : 0;
+}
+
+static int train(Training *t) {
+  rly_status status = call_int(t->session, "train.per_epoch", &t->per_epoch);
+  if (status != RLY_OK) return exit_status(status);
+  if (t->per_epoch < 1)
+    return host_usage(t->h, "there is no example to learn from");
+  t->steps = t->epochs * t->per_epoch;
+  int code = train_open(t);
+  if (!code) code = train_log_open(t);
+  if (code) return code;
+  t->first = t->step;
+  t->begun = train_now();
+  t->smooth = NAN;
+  train_show_begin(t);
+  catch_signals(t->session);
+  code = go_on(t);
+  if (!code) code = say_end(t);
+  running = NULL;
+  return code;
+}
+
+/* A context's memory is its program's, and so is the texts'. */
+static int run_train(Host *h) {
+  if (h->cli->words.count < 1) return host_usage(h, "rly train takes a file");
+  Training t = {.h = h,
+                .file = h->cli->words.items[0],
+                .epochs = (int64_t)h->cli->epochs};
+  strbuf_init(&t.text, h->program->mem);
+  strbuf_init(&t.settings, h->program->mem);
+  int code = prepare(&t, h);
+  if (!code && h->cli->print) code = print_program(&t);
+  else if (!code) {
+    t.session = host_session(h, false);
+    code = t.session ? train(&t) : 3;
+    if (t.session) host_session_free(h, t.session);
+  }
+  host_report(h);
+  if (t.log && t.log != stdout) fclose(t.log);
+  free(t.made);
+  strbuf_done(&t.text);
+  strbuf_done(&t.settings);
+  return code;
+}
+
+int command_train(const Cli *cli) {
+  Cli filled = *cli;
+  if (!filled.batch) filled.batch = 32;
+  if (!filled.epochs) filled.epochs = 10;
+  if (!filled.shards) filled.shards = 1;
+  if (!filled.keep) filled.keep = 2;
+  if (!filled.epoch_steps) filled.epoch_steps = 100;
+  return host_run(&filled, run_train);
+}

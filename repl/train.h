@@ -1,0 +1,71 @@
+/* What the files of `rly train` share: train.c goes on step by step,
+ * train_text.c writes the program that does the steps, train_keep.c keeps runs
+ * in files, train_show.c tells how it goes. */
+#ifndef REPL_TRAIN_H
+#define REPL_TRAIN_H
+
+#include "lib/inside.h"
+#include "repl/cli.h"
+
+/* What a step gave (@train.step). */
+typedef struct StepReport {
+  double loss, norm, rate;
+  int64_t examples;
+  double seconds;
+} StepReport;
+
+/* What the end of an epoch gave (@train.epoch). */
+typedef struct EpochReport {
+  double loss, validation; /* NaN: nothing is validated */
+  bool best;
+  int64_t without; /* epochs since the best one */
+} EpochReport;
+
+typedef struct Training {
+  Host *h;
+  const char *file, *folder; /* of the run */
+  char *made;                /* memory of `folder`, where it is not given */
+  StrBuf text;               /* the program beside the file */
+  StrBuf settings;           /* what a run that goes on must share */
+  const char *weights;       /* the param whose paths name them; "": none */
+  rly_session *session;
+  int64_t step, steps, per_epoch, epochs;
+  int64_t saved; /* the step of the last checkpoint; -1: none */
+  double smooth; /* loss, over some 20 steps; NaN: none yet */
+  double begun;  /* when this process began */
+  int64_t first; /* the step it began at */
+  int64_t seen;  /* examples since then */
+  FILE *log;
+} Training;
+
+/* Seconds of a clock that never goes back. */
+double train_now(void);
+
+/* --- train_text.c --------------------------------------------------------- */
+
+/* Writes the program beside the file into t->text, and t->settings.  0, or an
+ * exit status after reporting what the file lacks. */
+int train_write(Training *t);
+
+/* --- train_keep.c --------------------------------------------------------- */
+
+/* Finds the run's folder and what it holds, and goes on with that if --resume
+ * says so. */
+int train_open(Training *t);
+/* Loads the state after this step, without asking whose it is. */
+rly_status train_load(Training *t, rly_session *s, int64_t step);
+/* Writes the state and drops the older ones; 0 or an exit status. */
+int train_keep(Training *t);
+/* Writes the weights to NAME.safetensors of the folder. */
+int train_write_weights(Training *t, const char *name);
+
+/* --- train_show.c --------------------------------------------------------- */
+
+int train_log_open(Training *t);
+void train_show_begin(const Training *t);
+void train_show_step(Training *t, const StepReport *r);
+void train_show_epoch(Training *t, const StepReport *r, const EpochReport *e);
+/* Leaves the line that is drawn again and again. */
+void train_show_end(const Training *t);
+
+#endif

@@ -1,0 +1,223 @@
+/* Runs of `rly train` in files.
+ *
+ * A run has a folder, NAME.train, and in it
+ *
+ *   step-400.safetensors  all cells after 400 steps: weights, optimiser, order,
+ *                         counts.  The newest --keep are there
+ *   best.safetensors      the weights that were best when validated
+ *   weights.safetensors   the weights at the end, or where it was stopped
+ *
+ * Each is written beside and renamed, so that a process that is killed leaves
+ * whole files.  A state names the settings that it was made with; a run goes on
+ * with the same ones only, for others would not give its bits. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "repl/train.h"
+
+enum { PATH_ROOM = 4096 };
+
+static bool path_of(const Training *t, char *out, const char *name) {
+  int n = snprintf(out, PATH_ROOM, "%s/%s", t->folder, name);
+  if (n < PATH_ROOM) return true;
+  host_usage(t->h, "the path of %s is too long", t->folder);
+  return false;
+}
+
+static bool path_of_step(const Training *t, char *out, int64_t step) {
+  char name[64];
+  snprintf(name, sizeof name, "step-%lld.safetensors", (long long)step);
+  return path_of(t, out, name);
+}
+
+/* The step of a checkpoint's name; -1: it is none. */
+static int64_t step_of(const char *name) {
+  char *end;
+  if (strncmp(name, "step-", 5) || name[5] < '0' || name[5] > '9') return -1;
+  long long step = strtoll(name + 5, &end, 10);
+  return strcmp(end, ".safetensors") ? -1 : step;
+}
+
+/* --- What a folder holds ---------------------------------------------------
+ */
+
+/* Calls `see` with each checkpoint's step; false where there is no folder. */
+static bool each_step(const Training *t, void (*see)(void *data, int64_t step),
+                      void *data) {
+  DIR *d = opendir(t->folder);
+  if (!d) return false;
+  for (struct dirent *e; (e = readdir(d));) {
+    int64_t step = step_of(e->d_name);
+    if (step >= 0) see(data, step);
+  }
+  closedir(d);
+  return true;
+}
+
+static void see_newest(void *data, int64_t step) {
+  int64_t *newest = data;
+  if (step > *newest) *newest = step;
+}
+
+/* Of the steps, the oldest, and how many there are. */
+typedef struct Oldest {
+  int64_t step, count;
+} Oldest;
+
+static void see_oldest(void *data, int64_t step) {
+  Oldest *o = data;
+  if (!o->count++ || step < o->step) o->step = step;
+}
+
+/* --- Settings --------------------------------------------------------------
+ */
+
+/* The settings that a checkpoint was made with, to be freed; NULL: it has none,
+ * or memory is out. */
+static char *settings_of(const rly_tensors *ts) {
+  static const char cell[] = "@train.settings";
+  for (size_t i = 0; i < rly_tensors_count(ts); i++) {
+    const char *name = rly_tensors_name(ts, i);
+    if (strncmp(name, cell, sizeof cell - 1)) continue;
+    rly_tensor *tensor = rly_tensors_get(ts, name);
+    size_t n = tensor ? (size_t)rly_tensor_count(tensor) : 0;
+    char *text = tensor ? malloc(n + 1) : NULL;
+    if (text) {
+      memcpy(text, rly_tensor_data(tensor), n);
+      text[n] = '\0';
+    }
+    rly_tensor_free(tensor);
+    return text;
+  }
+  return NULL;
+}
+
+/* The first flag, with its value, of `a` that is another in `b`. */
+static size_t differing(const char *a, const char *b, size_t *from) {
+  *from = 0;
+  for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+    if (a[i] == ' ' && a[i + 1] == '-' && a[i + 2] == '-') *from = i + 1;
+  const char *next = strstr(a + *from + 1, " --");
+  return next ? (size_t)(next - a) - *from : strlen(a + *from);
+}
+
+static int check_settings(Training *t, const char *path) {
+  rly_tensors *ts;
+  rly_status status = rly_tensors_read(t->h->cx, path, &ts);
+  if (status != RLY_OK) {
+    host_report(t->h);
+    return exit_status(status);
+  }
+  char *was = settings_of(ts);
+  rly_tensors_free(ts);
+  const char *now = strbuf_text(&t->settings);
+  int code = 0;
+  if (!was) code = host_usage(t->h, "%s is no checkpoint of a run", path);
+  else if (strcmp(was, now)) {
+    size_t at, from, a = differing(was, now, &at),
+                     b = differing(now, was, &from);
+    code =
+        host_usage(t->h,
+                   "%s was begun with `%.*s`, not `%.*s`: a run goes on with "
+                   "the settings that it has",
+                   t->folder, (int)a, was + at, (int)b, now + from);
+  }
+  free(was);
+  return code;
+}
+
+/* --- Going on ---------------------------------------------------------------
+ */
+
+rly_status train_load(Training *t, rly_session *s, int64_t step) {
+  char path[PATH_ROOM];
+  if (!path_of_step(t, path, step)) return RLY_REFUSED;
+  return rly_session_load(s, path);
+}
+
+static int make_folder(Training *t) {
+  if (!mkdir(t->folder, 0777) || errno == EEXIST) return 0;
+  return host_usage(t->h, "cannot make the folder %s: %s", t->folder,
+                    strerror(errno));
+}
+
+/* FILE.rly has its runs in FILE.train, where the command is given. */
+static int name_folder(Training *t) {
+  t->folder = t->h->cli->import_as;
+  if (t->folder) return 0;
+  const char *slash = strrchr(t->file, '/');
+  const char *base = slash ? slash + 1 : t->file, *dot = strrchr(base, '.');
+  size_t stem = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+  t->made = malloc(stem + sizeof ".train");
+  if (!t->made) return host_out_of_memory(t->h);
+  sprintf(t->made, "%.*s.train", (int)stem, base);
+  t->folder = t->made;
+  return 0;
+}
+
+int train_open(Training *t) {
+  char path[PATH_ROOM];
+  int status = name_folder(t);
+  if (status) return status;
+  int64_t newest = -1;
+  each_step(t, see_newest, &newest);
+  t->saved = -1;
+  if (newest < 0) return make_folder(t);
+  if (!t->h->cli->resume)
+    return host_usage(t->h,
+                      "%s holds a run of %lld steps: --resume goes on with it, "
+                      "-o FOLDER begins another",
+                      t->folder, (long long)newest);
+  if (!path_of_step(t, path, newest)) return 1;
+  status = check_settings(t, path);
+  if (status) return status;
+  rly_status loaded = train_load(t, t->session, newest);
+  host_report(t->h);
+  if (loaded != RLY_OK) return exit_status(loaded);
+  t->saved = t->step = newest;
+  return 0;
+}
+
+/* --- Keeping -----------------------------------------------------------------
+ */
+
+static void drop_oldest(Training *t) {
+  int64_t keep = (int64_t)t->h->cli->keep;
+  for (;;) {
+    char path[PATH_ROOM];
+    Oldest o = {0};
+    each_step(t, see_oldest, &o);
+    if (o.count <= keep || !path_of_step(t, path, o.step) || remove(path))
+      return;
+  }
+}
+
+int train_keep(Training *t) {
+  char path[PATH_ROOM];
+  if (t->saved == t->step) return 0;
+  if (!path_of_step(t, path, t->step)) return 1;
+  rly_status status = rly_session_save(t->session, path);
+  host_report(t->h);
+  if (status != RLY_OK) return exit_status(status);
+  t->saved = t->step;
+  drop_oldest(t);
+  return 0;
+}
+
+int train_write_weights(Training *t, const char *name) {
+  char path[PATH_ROOM], file[64];
+  snprintf(file, sizeof file, "%s.safetensors", name);
+  if (!path_of(t, path, file)) return 1;
+  rly_value *w;
+  rly_status status =
+      rly_session_call(t->session, "train.learned", 0, NULL, &w);
+  if (status == RLY_OK) {
+    status = rly_value_write_as(w, t->weights, path);
+    rly_value_free(w);
+  }
+  host_report(t->h);
+  return exit_status(status);
+}

@@ -1,0 +1,132 @@
+/* How a training goes: a line that is drawn again and again at a terminal,
+ * lines on a pipe, and lines of JSON in a file.
+ *
+ *   epoch 3/10  step 300/1000  loss 0.0123  norm 0.31  rate 0.001  1250/s  9 s
+ *
+ * On a pipe there is a line for each epoch, and one every PATIENCE seconds. */
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "repl/train.h"
+
+enum { PATIENCE = 10 };
+
+double train_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* --- JSON --------------------------------------------------------------------
+ */
+
+int train_log_open(Training *t) {
+  const char *path = t->h->cli->log;
+  if (!path) return 0;
+  t->log =
+      !strcmp(path, "-") ? stdout : fopen(path, t->h->cli->resume ? "a" : "w");
+  if (t->log) return 0;
+  return host_usage(t->h, "cannot write %s", path);
+}
+
+/* A number as JSON has it: NaN and infinities are null. */
+static void put_json(FILE *out, const char *name, double x) {
+  if (isfinite(x)) fprintf(out, ", \"%s\": %.17g", name, x);
+  else fprintf(out, ", \"%s\": null", name);
+}
+
+static void log_step(const Training *t, const StepReport *r) {
+  if (!t->log) return;
+  fprintf(t->log, "{\"step\": %lld", (long long)t->step);
+  put_json(t->log, "loss", r->loss);
+  put_json(t->log, "norm", r->norm);
+  put_json(t->log, "rate", r->rate);
+  fprintf(t->log, ", \"examples\": %lld, \"seconds\": %.6f}\n",
+          (long long)r->examples, r->seconds);
+  fflush(t->log);
+}
+
+static void log_epoch(const Training *t, const EpochReport *e) {
+  if (!t->log) return;
+  fprintf(t->log, "{\"epoch\": %lld, \"step\": %lld",
+          (long long)(t->step / t->per_epoch), (long long)t->step);
+  put_json(t->log, "loss", e->loss);
+  put_json(t->log, "validation", e->validation);
+  fprintf(t->log, ", \"best\": %s}\n", e->best ? "true" : "false");
+  fflush(t->log);
+}
+
+/* --- Lines -------------------------------------------------------------------
+ */
+
+/* A log on stdout is for a program: nothing else is written there. */
+static bool is_silent(const Training *t) { return t->log == stdout; }
+
+static void put_duration(StrBuf *out, double seconds) {
+  long s = (long)(seconds + 0.5);
+  if (s < 100) strbuf_addf(out, "%ld s", s);
+  else if (s < 6000) strbuf_addf(out, "%ld min", s / 60);
+  else strbuf_addf(out, "%ld h %ld min", s / 3600, s / 60 % 60);
+}
+
+/* The line of a step; `e` of the end of an epoch, or NULL. */
+static void put_line(const Training *t, const StepReport *r,
+                     const EpochReport *e, StrBuf *out) {
+  int64_t epoch = (t->step + t->per_epoch - 1) / t->per_epoch;
+  double took = train_now() - t->begun;
+  double each = took / (double)(t->step - t->first);
+  strbuf_addf(out, "epoch %lld/%lld  step %lld/%lld  loss %.4g",
+              (long long)epoch, (long long)t->epochs, (long long)t->step,
+              (long long)t->steps, e ? e->loss : t->smooth);
+  if (e && !isnan(e->validation))
+    strbuf_addf(out, "  validation %.4g%s", e->validation,
+                e->best ? " (best)" : "");
+  strbuf_addf(out, "  norm %.3g  rate %.3g", r->norm, r->rate);
+  strbuf_addf(out, "  %.0f/s  ", (double)t->seen / (took > 0 ? took : 1));
+  put_duration(out, e ? took : each * (double)(t->steps - t->step));
+  strbuf_add(out, e ? "" : " left");
+}
+
+static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
+  static double last; /* when a line was written */
+  bool drawn = is_terminal(stdout);
+  double now = train_now(), wait = drawn ? 0.1 : PATIENCE;
+  if (last == 0) last = drawn ? 0 : t->begun;
+  if (is_silent(t) || (!e && now - last < wait)) return;
+  last = now;
+  StrBuf line;
+  strbuf_init(&line, t->h->program->mem);
+  if (drawn) strbuf_add_char(&line, '\r');
+  put_line(t, r, e, &line);
+  size_t room = (size_t)terminal_width();
+  if (drawn && !e && line.len > room) line.len = room;
+  if (drawn) strbuf_add(&line, "\x1b[K");
+  if (e || !drawn) strbuf_add_char(&line, '\n');
+  host_write(t->h, line.data, line.len);
+  strbuf_done(&line);
+}
+
+void train_show_begin(const Training *t) {
+  char line[256];
+  if (is_silent(t) || !t->step) return;
+  int n = snprintf(line, sizeof line, "goes on behind step %lld of %lld\n",
+                   (long long)t->step, (long long)t->steps);
+  host_write(t->h, line, (size_t)n);
+}
+
+void train_show_step(Training *t, const StepReport *r) {
+  t->seen += r->examples;
+  t->smooth = isnan(t->smooth) ? r->loss : 0.95 * t->smooth + 0.05 * r->loss;
+  log_step(t, r);
+  write_line(t, r, NULL);
+}
+
+void train_show_epoch(Training *t, const StepReport *r, const EpochReport *e) {
+  log_epoch(t, e);
+  write_line(t, r, e);
+}
+
+void train_show_end(const Training *t) {
+  if (is_terminal(stdout) && !is_silent(t)) host_write(t->h, "\r\x1b[K", 4);
+}

@@ -1,0 +1,566 @@
+/* The program that trains: what stands beside the user's file, as text.
+ *
+ * A file that can be trained has
+ *
+ *   @loss(weights, examples...) -> loss, or (loss, how much it counts)
+ *   @init(key) -> weights, or a param of the weights' type
+ *   @batch(key, n) -> examples, or @data() -> all of them along axis 0, or
+ *   nothing: then the loss' other parameters are params
+ *
+ * and may have @validation() -> examples, @order(key, n, size) -> an order.
+ * The text keeps all that a run needs to go on in cells, and gives
+ *
+ *   @train.step()       a step: (loss, norm, rate, examples)
+ *   @train.look()       the loss of the step to come
+ *   @train.epoch()      the end of an epoch: (loss, validation, best, without)
+ *   @train.per_epoch()  how many steps that is
+ *   @train.without()    epochs since the best one
+ *   @train.learned()    the weights
+ *
+ * `rly train --print` prints it, so that it can be read, and changed. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl/train.h"
+
+/* --- What the file has ---------------------------------------------------- */
+
+typedef struct Plan {
+  Training *t;
+  const Cli *cli;
+  rly_program *p;
+  const char *loss;
+  const rly_function *loss_fn;
+  const rly_type *weights; /* their type */
+  bool weighted;           /* the loss is (loss, how much it counts) */
+  int inputs;              /* of the loss beside the weights */
+  const rly_function *init, *batch, *data, *validation, *order;
+  const char *param; /* of the weights; NULL: none */
+  double lr;
+  uint64_t size, shards, epochs;
+  const char *optimizer; /* its name, without what stands in brackets */
+  const char *given;     /* "beta1=0.8f64"; "" */
+} Plan;
+
+/* An optimiser of the library: NAME(weights) begins, NAME_step goes on. */
+typedef struct Optimiser {
+  const char *name, *begin;
+  double rate; /* PyTorch's default */
+} Optimiser;
+
+static const Optimiser optimisers[] = {
+    {"adam", "adam", 0.001},      {"adamw", "adam", 0.001},
+    {"sgd", "sgd", 0.001},        {"rmsprop", "rmsprop", 0.01},
+    {"adagrad", "adagrad", 0.01},
+};
+enum { OPTIMISERS = sizeof optimisers / sizeof *optimisers };
+
+static const Optimiser *optimiser_named(const char *name) {
+  for (int i = 0; i < OPTIMISERS; i++)
+    if (!strcmp(optimisers[i].name, name)) return &optimisers[i];
+  return NULL;
+}
+
+static const rly_function *function_of(Plan *p, const char *name, int count) {
+  const rly_function *f = rly_program_function(p->p, name);
+  return f && rly_function_param_count(f) == count ? f : NULL;
+}
+
+static int refuse(Plan *p, const char *function, const char *why) {
+  const rly_function *f = rly_program_function(p->p, function);
+  char *type = f ? rly_function_type_text(p->p, f) : NULL;
+  int status = host_usage(p->t->h, "%s: `@%s` %s%s%s", p->t->file, function,
+                          why, type ? "; it is " : "", type ? type : "");
+  rly_text_free(p->t->h->cx, type);
+  return status;
+}
+
+static bool is_float_scalar(const rly_type *t) {
+  const char *dtype = rly_type_dtype(t);
+  return dtype && strstr(dtype, "float") && rly_type_rank(t) == 0;
+}
+
+static int find_loss(Plan *p) {
+  p->loss = p->cli->loss ? p->cli->loss : "loss";
+  if (*p->loss == '@') p->loss++;
+  p->loss_fn = rly_program_function(p->p, p->loss);
+  if (!p->loss_fn)
+    return host_usage(p->t->h,
+                      "%s has no function `@%s(weights, examples...)` to make "
+                      "small",
+                      p->t->file, p->loss);
+  int n = rly_function_param_count(p->loss_fn);
+  const rly_type *r = rly_function_result_type(p->loss_fn);
+  p->weighted = rly_type_kind(r) == RLY_TUPLE && rly_type_field_count(r) == 2 &&
+                is_float_scalar(rly_type_field(r, 0)) &&
+                is_float_scalar(rly_type_field(r, 1));
+  if (n < 1 || (!p->weighted && !is_float_scalar(r)))
+    return refuse(p, p->loss,
+                  "must take weights and give a float, or a float and how much "
+                  "it counts");
+  p->weights = rly_function_param_type(p->loss_fn, 0);
+  p->inputs = n - 1;
+  return 0;
+}
+
+/* The param of the weights' type: the only one, or what @init gives. */
+static int find_weights(Plan *p) {
+  p->init = function_of(p, "init", 1);
+  int found = 0;
+  for (int i = 0; i < rly_program_param_count(p->p); i++) {
+    if (rly_program_param_type(p->p, i) != p->weights) continue;
+    p->param = rly_program_param_name(p->p, i);
+    found++;
+  }
+  if (found > 1) p->param = NULL;
+  p->t->weights = p->param ? p->param : "";
+  if (p->init || p->param) return 0;
+  if (found)
+    return host_usage(
+        p->t->h,
+        "%s: %d params have the type of the weights; `@init(key)` "
+        "says how they begin",
+        p->t->file, found);
+  return host_usage(p->t->h,
+                    "%s has neither `@init(key)` nor a param of the weights' "
+                    "type",
+                    p->t->file);
+}
+
+static int find_examples(Plan *p) {
+  p->batch = function_of(p, "batch", 2);
+  p->data = function_of(p, "data", 0);
+  p->validation = function_of(p, "validation", 0);
+  p->order = function_of(p, "order", 3);
+  if (p->batch && p->data)
+    return host_usage(p->t->h, "%s has `@batch` and `@data`: which is meant?",
+                      p->t->file);
+  if (p->batch && p->cli->validate > 0)
+    return host_usage(p->t->h,
+                      "--validate holds a part of the data out, but `@batch` "
+                      "draws it: a function `@validation()` gives examples");
+  if (p->cli->validate >= 1)
+    return host_usage(p->t->h, "--validate takes a part, such as 0.1");
+  if (p->inputs > 0 || p->batch || p->data) return 0;
+  return refuse(p, p->loss, "takes no examples");
+}
+
+/* `name(...)` is the name and what is said of it. */
+static int find_optimizer(Plan *p) {
+  const char *text = p->cli->optimizer ? p->cli->optimizer : "adam";
+  Arena *arena = &p->p->arena;
+  size_t len = strcspn(text, "("), all = strlen(text);
+  bool closed = !text[len] || text[all - 1] == ')';
+  p->optimizer = arena_strndup(arena, text, len);
+  p->given = text[len] && closed
+                 ? arena_strndup(arena, text + len + 1, all - len - 2)
+                 : "";
+  if (!p->optimizer || !p->given) return host_out_of_memory(p->t->h);
+  const Optimiser *o = optimiser_named(p->optimizer);
+  p->lr = p->cli->lr > 0 ? p->cli->lr : o ? o->rate : 0.001;
+  if (*p->optimizer == '@' && closed) return 0;
+  if (o && closed) return 0;
+  Suggestion near = suggestion_for(p->optimizer);
+  for (int i = 0; i < OPTIMISERS; i++)
+    suggestion_offer(&near, optimisers[i].name);
+  return host_usage(
+      p->t->h,
+      "--optimizer %s: adam, adamw, sgd, rmsprop, adagrad, each "
+      "perhaps with (NAME=VALUE, ...), or @NAME of the file%s%s%s",
+      text, near.best ? "; did you mean `" : "", near.best ? near.best : "",
+      near.best ? "`?" : "");
+}
+
+/* --- Text ------------------------------------------------------------------
+ */
+
+/* The shortest decimal that is this number, as a literal. */
+static void put_number(StrBuf *out, double x) {
+  char text[40];
+  for (int digits = 1; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, x);
+    if (strtod(text, NULL) == x) break;
+  }
+  strbuf_addf(out, "%sf64", text);
+}
+
+/* The data's parts, `%b.0, %b.1`. */
+static void put_parts(Plan *p, const char *from) {
+  for (int i = 0; i < p->inputs; i++)
+    strbuf_addf(&p->t->text, ", %s%d", from, i);
+}
+
+/* What a function gives, as a tuple, though it be one tensor. */
+static void put_tuple(Plan *p, const rly_function *f, const char *call) {
+  bool tuple = rly_type_kind(rly_function_result_type(f)) == RLY_TUPLE;
+  strbuf_addf(&p->t->text, tuple ? "%s" : "(%s,)", call);
+}
+
+/* The params that the examples are, where the file does not say it. */
+static void put_params(Plan *p) {
+  StrBuf *out = &p->t->text;
+  for (int i = 0; !p->data && !p->batch && i < p->inputs; i++) {
+    const rly_type *t = rly_function_param_type(p->loss_fn, i + 1);
+    const char *name = rly_function_param_name(p->loss_fn, i + 1);
+    bool there = false;
+    for (int k = 0; k < rly_program_param_count(p->p); k++)
+      there |= !strcmp(rly_program_param_name(p->p, k), name);
+    if (there || rly_type_kind(t) != RLY_TENSOR) continue;
+    strbuf_addf(out, "param @%s: Tensor[(?", name);
+    for (int k = 1; k < rly_type_rank(t); k++) {
+      int64_t dim = rly_type_dim(t, k);
+      strbuf_add(out, ", ");
+      if (dim < 0) strbuf_add_char(out, '?');
+      else strbuf_addf(out, "%lld", (long long)dim);
+    }
+    strbuf_addf(out, "), %s];\n", rly_type_dtype(t));
+  }
+}
+
+static void put_state(Plan *p) {
+  StrBuf *out = &p->t->text;
+  const Optimiser *o = optimiser_named(p->optimizer);
+  strbuf_addf(out, "let @train.key = random.threefry_key(%llu);\n",
+              (unsigned long long)p->cli->seed);
+  if (p->init)
+    strbuf_add(out,
+               "let @train.weights = ref(@init(@subkey(@train.key, 0)));\n");
+  else strbuf_addf(out, "let @train.weights = ref(@%s);\n", p->param);
+  strbuf_addf(out,
+              "let @train.optimiser = ref(@%s(ref_read(@train.weights)));\n",
+              o ? o->begin : p->optimizer + 1);
+  strbuf_addf(out,
+              "let @train.steps = ref(0);\n"
+              "let @train.sum = ref((0f64, 0f64));\n"
+              "let @train.best = ref((%s, 0));\n"
+              "let @train.settings: Ref[Tensor[(?), uint8]] =\n  ref(\"",
+              "cast(inff, dtype=\"float64\")");
+  for (size_t i = 0; i < p->t->settings.len; i++) {
+    char c = p->t->settings.data[i];
+    if (c == '"' || c == '\\') strbuf_add_char(out, '\\');
+    strbuf_add_char(out, c);
+  }
+  strbuf_add(out, "\");\n\n");
+}
+
+/* (take(FROM.0, %rows, axis=0), ...) */
+static void put_taken(Plan *p, const char *from) {
+  StrBuf *out = &p->t->text;
+  strbuf_add_char(out, '(');
+  for (int i = 0; i < p->inputs; i++)
+    strbuf_addf(out, "%stake(%s.%d, %%rows, axis=0)", i ? ",\n   " : "", from,
+                i);
+  strbuf_add(out, p->inputs == 1 ? ",)" : ")");
+}
+
+/* The examples of a step, drawn or in the order of the epoch. */
+static void put_batches(Plan *p) {
+  StrBuf *out = &p->t->text;
+  unsigned long long size = p->size;
+  if (p->batch) {
+    strbuf_addf(out, "def @train.per_epoch() -> int32 { %llu }\n",
+                (unsigned long long)p->cli->epoch_steps);
+    strbuf_add(out,
+               "def @train.batch(%step: int32) {\n"
+               "  let %key = @subkey(@subkey(@train.key, 1), %step);\n  ");
+    char call[64];
+    snprintf(call, sizeof call, "@batch(%%key, %llu)", size);
+    put_tuple(p, p->batch, call);
+    strbuf_add(out, "\n}\n\n");
+    return;
+  }
+  strbuf_add(out, "let @train.examples = ");
+  if (p->data) put_tuple(p, p->data, "@data()");
+  else {
+    strbuf_add_char(out, '(');
+    for (int i = 0; i < p->inputs; i++)
+      strbuf_addf(out, "%s@%s", i ? ", " : "",
+                  rly_function_param_name(p->loss_fn, i + 1));
+    strbuf_add(out, p->inputs == 1 ? ",)" : ")");
+  }
+  strbuf_add(out,
+             ";\nlet @train.all = take(shape_of(@train.examples.0), 0);\n");
+  if (p->cli->validate > 0) {
+    strbuf_add(out, "let @train.count = @train.all - cast(");
+    put_number(out, p->cli->validate);
+    strbuf_add(out,
+               " * cast(@train.all, dtype=\"float64\"), "
+               "dtype=\"int32\");\n");
+  } else strbuf_add(out, "let @train.count = @train.all;\n");
+  strbuf_addf(
+      out,
+      "let @train.order: Ref[Tensor[(?), int32]] = ref([0]);\n"
+      "def @train.per_epoch() -> int32 { (@train.count + %llu) / %llu }\n"
+      "def @train.rows(%%rows: Tensor[(?), int32]) {\n  ",
+      size - 1, size);
+  put_taken(p, "@train.examples");
+  char shuffled[64];
+  if (p->order)
+    snprintf(shuffled, sizeof shuffled, "@order(%%key, @train.count, %llu)",
+             size);
+  else snprintf(shuffled, sizeof shuffled, "@shuffled(%%key, @train.count)");
+  strbuf_addf(out,
+              "\n}\n"
+              "def @train.batch(%%step: int32) {\n"
+              "  let %%epoch = %%step / @train.per_epoch();\n"
+              "  let %%at = (%%step - %%epoch * @train.per_epoch()) * %llu;\n"
+              "  if (%%at == 0) {\n"
+              "    let %%key = @subkey(@subkey(@train.key, 1), %%epoch);\n"
+              "    ref_write(@train.order, %s)\n"
+              "  } else { () };\n"
+              "  let %%end = minimum(%%at + %llu, @train.count);\n"
+              "  @train.rows(strided_slice(ref_read(@train.order), "
+              "begin=[%%at],\n"
+              "                            end=[%%end]))\n"
+              "}\n\n",
+              size, shuffled, size);
+}
+
+/* %r, %loss and %g of the examples in %x0, %x1; `%m` of a shard: how much it
+ * counts. */
+static void put_gradient(Plan *p, const char *indent, const char *from) {
+  StrBuf *out = &p->t->text;
+  strbuf_addf(out, "%slet %%r = %s(fn (%%w) { @%s(%%w", indent,
+              p->weighted ? "vjp" : "grad", p->loss);
+  put_parts(p, from);
+  strbuf_addf(out, ") }%s%s;\n", p->weighted ? ", " : ")(", "%w)");
+  if (p->weighted)
+    strbuf_addf(out,
+                "%slet %%l = %%r.0;\n"
+                "%slet %%loss = cast(%%l.0, dtype=\"float64\");\n"
+                "%slet %%m = cast(%%l.1, dtype=\"float64\");\n"
+                "%slet %%g = (%%r.1((ones_like(%%l.0), "
+                "zeros_like(%%l.1)))).0;\n",
+                indent, indent, indent, indent);
+  else
+    strbuf_addf(out,
+                "%slet %%loss = cast(%%r.0, dtype=\"float64\");\n"
+                "%slet %%m = cast(take(shape_of(%s0), 0), dtype=\"float64\");\n"
+                "%slet %%g = %%r.1.0;\n",
+                indent, indent, from, indent);
+}
+
+/* The sum over the shards is a fixed tree: its bits do not depend on where they
+ * are computed. */
+static void put_shards(Plan *p) {
+  StrBuf *out = &p->t->text;
+  strbuf_addf(out,
+              "  let %%shards = minimum(%llu, %%n);\n"
+              "  let %%parts = @map(fn (%%k: int32) {\n"
+              "    let %%from = %%k * %%n / %%shards;\n"
+              "    let %%to = (%%k + 1) * %%n / %%shards;\n",
+              (unsigned long long)p->shards);
+  for (int i = 0; i < p->inputs; i++)
+    strbuf_addf(out,
+                "    let %%x%d = strided_slice(%%b.%d, begin=[%%from], "
+                "end=[%%to], axes=[0]);\n",
+                i, i);
+  put_gradient(p, "    ", "%x");
+  strbuf_add(out,
+             "    (%loss * %m, map_leaves(fn (%g) { cast_like(%m, %g) * %g }, "
+             "%g), %m)\n"
+             "  }, @range(%shards));\n"
+             "  let %sum = @tree_sum(fn (%a, %b) {\n"
+             "    match (%a, %b) {\n"
+             "      ((%l, %g, %m), (%k, %f, %n)) =>\n"
+             "        (%l + %k, map_leaves(fn (%g, %f) { %g + %f }, %g, %f), "
+             "%m + %n)\n"
+             "    }\n"
+             "  }, %parts);\n"
+             "  let %m = %sum.2;\n"
+             "  let %loss = %sum.0 / %m;\n"
+             "  let %g = map_leaves(fn (%g) { %g / cast_like(%m, %g) }, "
+             "%sum.1);\n");
+}
+
+static int put_rate(Plan *p) {
+  StrBuf *out = &p->t->text;
+  const char *name = p->cli->schedule ? p->cli->schedule : "constant";
+  strbuf_addf(out,
+              "  let %%total = %llu * @train.per_epoch();\n  let %%rate = ",
+              (unsigned long long)p->epochs);
+  if (p->cli->warm_up)
+    strbuf_addf(out, "@warm_up(%%step, %llu) * ",
+                (unsigned long long)p->cli->warm_up);
+  if (!strcmp(name, "cosine")) strbuf_add(out, "@cosine_rate(%step, %total, ");
+  else if (!strcmp(name, "one-cycle"))
+    strbuf_add(out, "@one_cycle_rate(%step, %total, ");
+  else if (*name == '@') strbuf_addf(out, "cast(%s(%%step, %%total, ", name);
+  else if (strcmp(name, "constant"))
+    return host_usage(p->t->h,
+                      "--schedule is constant, cosine, one-cycle, or @NAME, a "
+                      "function (step, steps, rate) of the file; not %s",
+                      name);
+  put_number(out, p->lr);
+  if (!strcmp(name, "cosine")) strbuf_add(out, ", 0f64)");
+  if (!strcmp(name, "one-cycle")) strbuf_add_char(out, ')');
+  if (*name == '@') strbuf_add(out, "), dtype=\"float64\")");
+  strbuf_add(out, ";\n");
+  return 0;
+}
+
+static int put_step(Plan *p) {
+  StrBuf *out = &p->t->text;
+  strbuf_add(out,
+             "def @train.step() -> (float64, float64, float64, int32) {\n"
+             "  let %step = ref_read(@train.steps);\n");
+  int status = put_rate(p);
+  if (status) return status;
+  strbuf_add(out,
+             "  let %w = ref_read(@train.weights);\n"
+             "  let %b = @train.batch(%step);\n"
+             "  let %n = take(shape_of(%b.0), 0);\n");
+  if (p->shards > 1) put_shards(p);
+  else put_gradient(p, "  ", "%b.");
+  if (p->cli->clip > 0) {
+    strbuf_add(out, "  let %c = @clip_norm(%g, ");
+    put_number(out, p->cli->clip);
+    strbuf_add(out, ");\n");
+  } else strbuf_add(out, "  let %c = (%g, sqrt(@sum_of_squares(%g)));\n");
+  bool own = *p->optimizer == '@';
+  strbuf_addf(out,
+              "  if (isfinite(%%loss) && isfinite(%%c.1)) {\n"
+              "    let %%s = ref_read(@train.optimiser);\n"
+              "    let %%u = @%s_step(%%s, %%w, %%c.0, %s%%rate%s%s);\n",
+              own ? p->optimizer + 1 : p->optimizer,
+              own ? "" : "rate=", *p->given ? ", " : "", p->given);
+  strbuf_add(out,
+             "    ref_write(@train.optimiser, %u.0);\n"
+             "    ref_write(@train.weights, %u.1);\n"
+             "    ref_write(@train.steps, %step + 1);\n"
+             "    let %sum = ref_read(@train.sum);\n"
+             "    ref_write(@train.sum, (%sum.0 + %loss * %m, "
+             "%sum.1 + %m))\n"
+             "  } else { () };\n"
+             "  (%loss, %c.1, %rate, %n)\n"
+             "}\n\n");
+  return 0;
+}
+
+/* The loss of the step to come, without its derivative. */
+static void put_look(Plan *p) {
+  StrBuf *out = &p->t->text;
+  strbuf_addf(out,
+              "def @train.look() {\n"
+              "  let %%b = @train.batch(ref_read(@train.steps));\n"
+              "  @%s(ref_read(@train.weights)",
+              p->loss);
+  put_parts(p, "%b.");
+  strbuf_add(out, ")\n}\n\n");
+}
+
+/* The mean loss of examples that no step sees. */
+static void put_validation(Plan *p) {
+  StrBuf *out = &p->t->text;
+  bool held = p->cli->validate > 0;
+  if (p->validation && !held) {
+    strbuf_add(out, "let @train.checked = ");
+    put_tuple(p, p->validation, "@validation()");
+    strbuf_add(out, ";\n");
+  }
+  const char *from = held ? "@train.examples" : "@train.checked";
+  const char *first = held ? "@train.count" : "0";
+  strbuf_add(out, "def @train.validate() -> float64 {\n");
+  if (!held && !p->validation) {
+    strbuf_add(out, "  cast(nanf, dtype=\"float64\")\n}\n\n");
+    return;
+  }
+  strbuf_addf(out,
+              "  let %%w = ref_read(@train.weights);\n"
+              "  let %%all = take(shape_of(%s.0), 0);\n"
+              "  let %%count = %%all - %s;\n"
+              "  let %%sum = @for((%%count + %llu) / %llu, fn (%%k: int32, "
+              "%%sum: (float64, float64)) {\n"
+              "    let %%from = %s + %%k * %llu;\n"
+              "    let %%rows = arange(%%from, minimum(%%from + %llu, %%all), "
+              "1);\n"
+              "    let %%b = ",
+              from, first, (unsigned long long)p->size - 1,
+              (unsigned long long)p->size, first, (unsigned long long)p->size,
+              (unsigned long long)p->size);
+  put_taken(p, from);
+  strbuf_addf(out, ";\n    let %%l = @%s(%%w", p->loss);
+  put_parts(p, "%b.");
+  strbuf_addf(
+      out,
+      ");\n"
+      "    let %%m = cast(%s, dtype=\"float64\");\n"
+      "    (%%sum.0 + cast(%s, dtype=\"float64\") * %%m, %%sum.1 + %%m)\n"
+      "  }, (0f64, 0f64));\n"
+      "  %%sum.0 / %%sum.1\n"
+      "}\n\n",
+      p->weighted ? "%l.1" : "take(shape_of(%rows), 0)",
+      p->weighted ? "%l.0" : "%l");
+}
+
+static void put_epoch(Plan *p) {
+  strbuf_add(&p->t->text,
+             "def @train.epoch() -> (float64, float64, bool, int32) {\n"
+             "  let %sum = ref_read(@train.sum);\n"
+             "  ref_write(@train.sum, (0f64, 0f64));\n"
+             "  let %loss = %sum.0 / %sum.1;\n"
+             "  let %checked = @train.validate();\n"
+             "  let %counts = if (isnan(%checked)) { %loss } "
+             "else { %checked };\n"
+             "  let %best = ref_read(@train.best);\n"
+             "  let %better = %counts < %best.0;\n"
+             "  ref_write(@train.best, if (%better) { (%counts, 0) }\n"
+             "                         else { (%best.0, %best.1 + 1) });\n"
+             "  (%loss, %checked, %better, ref_read(@train.best).1)\n"
+             "}\n"
+             "def @train.without() -> int32 { ref_read(@train.best).1 }\n"
+             "def @train.learned() { ref_read(@train.weights) }\n");
+}
+
+/* What must be the same when a run goes on, or it would not be the same run. */
+static void put_settings(Plan *p) {
+  StrBuf *out = &p->t->settings;
+  const Cli *cli = p->cli;
+  const char *schedule = cli->schedule ? cli->schedule : "constant";
+  strbuf_addf(out, "--loss %s --batch %llu --shards %llu --seed %llu", p->loss,
+              (unsigned long long)p->size, (unsigned long long)p->shards,
+              (unsigned long long)cli->seed);
+  strbuf_addf(out, " --optimizer %s --lr %.17g --schedule %s",
+              cli->optimizer ? cli->optimizer : "adam", p->lr, schedule);
+  strbuf_addf(out, " --warm-up %llu --clip %.17g --validate %.17g",
+              (unsigned long long)cli->warm_up, cli->clip, cli->validate);
+  if (p->batch)
+    strbuf_addf(out, " --epoch-steps %llu",
+                (unsigned long long)cli->epoch_steps);
+  if (strcmp(schedule, "constant"))
+    strbuf_addf(out, " --epochs %llu", (unsigned long long)p->epochs);
+}
+
+int train_write(Training *t) {
+  const Cli *cli = t->h->cli;
+  Plan p = {.t = t,
+            .cli = cli,
+            .p = t->h->program,
+            .size = cli->batch,
+            .shards = cli->shards,
+            .epochs = cli->epochs};
+  int status = find_loss(&p);
+  if (!status) status = find_weights(&p);
+  if (!status) status = find_examples(&p);
+  if (!status) status = find_optimizer(&p);
+  if (status) return status;
+  /* A function without parameters may give more than the loss names. */
+  const rly_function *gives = p.batch ? p.batch : p.data;
+  const rly_type *r = gives ? rly_function_result_type(gives) : NULL;
+  int parts = rly_type_kind(r) == RLY_TUPLE ? rly_type_field_count(r) : 1;
+  if (gives && parts != p.inputs)
+    return refuse(&p, p.batch ? "batch" : "data",
+                  "must give as many tensors as the loss takes beside the "
+                  "weights");
+  put_settings(&p);
+  put_params(&p);
+  put_state(&p);
+  put_batches(&p);
+  status = put_step(&p);
+  if (status) return status;
+  put_look(&p);
+  put_validation(&p);
+  put_epoch(&p);
+  return mem_exhausted(t->h->program->mem) ? host_out_of_memory(t->h) : 0;
+}

@@ -111,20 +111,35 @@ static rly_status copy_argument(rly_session *s, const Global *g, int i,
   return session_failed(s, RLY_LIMIT);
 }
 
-/* Writes a result to the host's memory; false where it does not fit there. */
-static bool write_result(const Type *type, Value v, rly_array *result) {
-  if (type->kind != TY_TENSOR) return false;
-  Tensor scalar, *t = v.tensor;
-  if (type_is_scalar(type)) {
-    scalar = tensor_on_bits((DType)type->dtype, &v);
-    t = &scalar;
-  }
+/* Is there room for a result of so many bytes? */
+static bool has_room(const rly_array *result, size_t bytes) {
+  return bytes <= result->room && (!bytes || result->data);
+}
+
+/* A scalar is the bits of its number; nothing is made for it. */
+static bool write_scalar(DType dtype, Value v, rly_array *result) {
+  if (!has_room(result, dtype_size(dtype))) return false;
+  bits_store(dtype, result->data, v);
+  result->dtype = dtype_name(dtype);
+  result->rank = 0;
+  result->strided = false;
+  return true;
+}
+
+static bool write_tensor(const Tensor *t, rly_array *result) {
   size_t bytes = tensor_bytes(t);
-  if (bytes > result->room || (bytes && !result->data)) return false;
+  if (!has_room(result, bytes)) return false;
   Tensor to = tensor_on_data((DType)t->dtype, t->rank, t->shape, result->data);
   if (bytes) tensor_copy_into(&to, t);
   array_set(result, &to);
   return true;
+}
+
+/* Writes a result to the host's memory; false where it does not fit there. */
+static bool write_result(const Type *type, Value v, rly_array *result) {
+  if (type->kind != TY_TENSOR) return false;
+  return type_is_scalar(type) ? write_scalar((DType)type->dtype, v, result)
+                              : write_tensor(v.tensor, result);
 }
 
 /* `room` is where the result may be written; what is not is in *value. */
@@ -156,8 +171,7 @@ rly_status rly_session_call_arrays(rly_session *s, const rly_function *f,
                         : count < 0 || (count && !args) ? "list of arguments"
                                                         : NULL;
   if (missing) misuse(__func__, "the %s is NULL", missing);
-  if (missing || !function_is_own(__func__, s, f) || !session_enter(s))
-    return RLY_MISUSE;
+  if (missing || !session_enter_function(__func__, s, f)) return RLY_MISUSE;
   rly_status status =
       call_arrays(s, (const Global *)f, count, args, result, value);
   session_leave(s);

@@ -82,6 +82,10 @@ struct rly_session {
   ForkGuard guard;
   bool running, freed;
   const Unit *last_run; /* the newest unit that was evaluated */
+  /* The function that session_enter_function() found last, and the program's
+   * newest unit then. */
+  const rly_function *own;
+  const Unit *own_at;
   rly_session_options options;
   FileOut trace; /* open while options.trace is set */
 };
@@ -197,10 +201,11 @@ const Unit *session_pending(const rly_session *s);
  * caller owns the reference.  False after reporting. */
 bool session_argument(rly_session *s, const rly_function *entry, int i,
                       Value *out);
-/* Is this a function of the session's program, and the newest of its name? Else
- * it is misuse of `function`. */
-bool function_is_own(const char *function, const rly_session *s,
-                     const rly_function *f);
+/* Enters the session (session_enter) for a call of a function, which must be
+ * one of its program's, and the newest of its name; else it is misuse of
+ * `function`. */
+bool session_enter_function(const char *function, rly_session *s,
+                            const rly_function *f);
 /* Runs a function of the program on as many arguments as it has, borrowed and
  * of its types; the owned result.  Reports what fails. */
 rly_status session_run_function(rly_session *s, const Global *g,

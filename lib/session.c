@@ -417,14 +417,20 @@ static bool is_function(rly_program *p, const rly_function *f) {
   return f && rly_program_function(p, ((const Global *)f)->name->text) == f;
 }
 
-bool function_is_own(const char *function, const rly_session *s,
-                     const rly_function *f) {
-  bool own = s && is_function(s->program, f);
-  if (!own)
-    misuse(function, s ? "no function of the program, or one that was defined "
-                         "anew"
-                       : "the session is NULL");
-  return own;
+/* A call of the same function again has nothing looked up. */
+bool session_enter_function(const char *function, rly_session *s,
+                            const rly_function *f) {
+  if (!session_enter_for(function, s)) return false;
+  const Unit *newest = s->program->ir->last_unit;
+  if (f && s->own == f && s->own_at == newest) return true;
+  if (is_function(s->program, f)) {
+    s->own = f;
+    s->own_at = newest;
+    return true;
+  }
+  misuse(function, "no function of the program, or one that was defined anew");
+  session_leave(s);
+  return false;
 }
 
 /* By handle: refused when the name has since been defined anew. */
@@ -432,8 +438,8 @@ rly_status rly_session_call_function(rly_session *s, const rly_function *f,
                                      int count, rly_value *const *args,
                                      rly_value **result) {
   if (!result) return misuse(__func__, "the result is NULL"), RLY_MISUSE;
-  if (!function_is_own(__func__, s, f) ||
-      !args_are_own(__func__, s, count, args) || !session_enter(s))
+  if (!args_are_own(__func__, s, count, args) ||
+      !session_enter_function(__func__, s, f))
     return RLY_MISUSE;
   rly_status status = call_with(s, (const Global *)f, count, args, result);
   session_leave(s);

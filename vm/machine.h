@@ -98,6 +98,13 @@ struct Session {
   Diag *fault;           /* of this run, or NULL */
   SessionStats stats;
   uint64_t step_limit; /* of stats.instructions: beyond it the run is to stop */
+  /* The function that was called last by a host, which calls one again and
+   * again: nothing is looked up while these are as they were. */
+  struct {
+    const Expr *value; /* the global's */
+    bool loose;        /* the program's */
+    Function *function;
+  } called;
 };
 
 /* Room for the values of that many globals; false when memory runs out. */

@@ -239,6 +239,25 @@ static bool fits(const Session *s, int count) {
   return (size_t)count + 2 < s->segment->count;
 }
 
+/* NULL: there is no memory for it. */
+static Function *function_of(Session *s, const Global *g) {
+  Code *code = s->code;
+  bool loose = code->program->loose;
+  if (s->called.value == g->value && s->called.loose == loose)
+    return s->called.function;
+  static const Env none;
+  pthread_mutex_lock(&code->lock);
+  code_refresh(code);
+  Function *f = code_global(code, g, &none, true);
+  bool refused = code_refused(code);
+  pthread_mutex_unlock(&code->lock);
+  if (refused) return NULL;
+  s->called.value = g->value;
+  s->called.loose = loose;
+  s->called.function = f;
+  return f;
+}
+
 /* A global that was bound by `let` to a function value is called as a value; a
  * definition by its instance for callers that are not known, which checks its
  * arguments. */
@@ -249,13 +268,8 @@ RunStatus session_call(Session *s, const Global *g, int count,
     return session_apply(s, g->type, fn, count, args, result);
   run_begin(s);
   if (!fits(s, count)) return too_many(s);
-  static const Env none;
-  pthread_mutex_lock(&s->code->lock);
-  code_refresh(s->code);
-  Function *f = code_global(s->code, g, &none, true);
-  bool refused = code_refused(s->code);
-  pthread_mutex_unlock(&s->code->lock);
-  if (refused) return no_memory(s);
+  Function *f = function_of(s, g);
+  if (!f) return no_memory(s);
   pass(s, f, count, args);
   return run(s, f, result);
 }

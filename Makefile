@@ -35,6 +35,7 @@ BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
 GUIDED_PACKAGES := clang libclang-rt-dev
 BROWSER_PACKAGES := chromium
 GRAPH_PACKAGES := graphviz
+FFTW_PACKAGES  := libfftw3-dev
 PYTHON_PACKAGES := python3-numpy python3-cffi python3-pytest
 NOTEBOOK_PACKAGES := python3-ipykernel python3-jupyter-client
 ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
@@ -159,10 +160,10 @@ fuzz_attrs := $(B)/fuzz/attrs
 
 # --- Building ---------------------------------------------------------------
 
-.PHONY: all lib units deps deps-bench deps-neon deps-browser deps-graph \
-        deps-onnx deps-python deps-notebook ready demo examples test check \
-        conformance serial neon lint format promote docs bench soak \
-        oom-tables walk threads depth sweep pass-agree planted late fuzz \
+.PHONY: all lib units deps deps-bench deps-fftw deps-neon deps-browser \
+        deps-graph deps-onnx deps-python deps-notebook ready demo examples \
+        test check conformance serial neon lint format promote docs bench \
+        soak oom-tables walk threads depth sweep pass-agree planted late fuzz \
         fuzz-attrs guided deps-guided install install-strip uninstall dist \
         wheel clean help FORCE
 .SECONDARY:
@@ -175,10 +176,14 @@ units: $(units) ## the C unit tests, without running them
 # The tables hold thousands of pointers, which a program at any address must
 # relocate when it starts; packed, these relocations are read with fewer page
 # faults (`make bench BENCH=start`: 1.41 ms instead of 1.49).
+#
+# Plugins call functions of rly.h, which are all that is visible (-rdynamic);
+# nothing else would link those for operators.
 $(RLY): LINK += $(if $(x86),-Xlinker -z -Xlinker pack-relative-relocs)
 $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
-	$(Q)$(LINK) $^ $(RLY_ONNX) $(LDLIBS) $(RLY_LIBS) -o $@
+	$(Q)$(LINK) -rdynamic -Xlinker -u -Xlinker rly_operator_add \
+	  $^ $(RLY_ONNX) $(LDLIBS) $(RLY_LIBS) -o $@
 
 # The library with the names of all its functions, for the program and tests.
 $(LIB): $(lib_obj)
@@ -396,6 +401,9 @@ deps-browser:   ## install the browser that shows the stepper's page to a test
 
 deps-graph:     ## install Graphviz, to which a test gives graphs
 	@.ci/deps $(GRAPH_PACKAGES)
+
+deps-fftw:      ## install the FFT of an example, which a test builds
+	@.ci/deps $(FFTW_PACKAGES)
 
 deps-python:    ## install what the Python package and its tests need
 	@.ci/deps $(PYTHON_PACKAGES)

@@ -208,6 +208,66 @@ bool rly_text_unfinished(rly_program *p, const char *text, size_t len);
  * that is meant to run.) */
 bool rly_program_has_expressions(const rly_program *p);
 
+/* --- Operators of the host ---------------------------------------------- */
+
+/* A tensor: contiguous elements, the last axis fastest. */
+typedef struct rly_operand {
+  const char *dtype; /* "float32" */
+  int rank;
+  const int64_t *shape;
+  int64_t count; /* elements */
+  void *data;    /* of an operand: only to be read */
+} rly_operand;
+
+/* One call; it and what it points at live until the function returns. */
+typedef struct rly_operator_call {
+  int count;
+  const rly_operand *operands;
+  rly_operand result; /* its elements are 0, to be written */
+  int threads;        /* how many the session may use */
+} rly_operator_call;
+
+/* An operator that the host computes. */
+typedef struct rly_operator {
+  /* Its name and type, as a text defines an `op`, without `= {...}`:
+   *
+   *   "/// Prefix sums.\n"
+   *   "op @prefix[n: Dim](%x: Tensor[(n), float32]) -> Tensor[(n), float32]\n"
+   *   "  where n > 0: \"it needs an element\""
+   *
+   * It takes tensors, at least one, and gives one, whose dimensions are
+   * numbers, names that parameters bind, what is computed of these, or `?`. */
+  const char *signature;
+  /* Its derivative, as "gradient @prefix(%x) -> (%y, %g) {...}"; NULL: none. */
+  const char *gradient;
+  /* It does more than to compute a result from its operands: no call is
+   * dropped, repeated or moved. */
+  bool effect;
+  /* Fills in the dimensions of the result that are -1 in `shape`, those which
+   * the signature leaves open (`?`); NULL where there are none. */
+  bool (*shape)(void *data, rly_operator_call *call, int64_t *shape);
+  /* Computes the result.  False: it failed (rly_operator_fail), or stopped. */
+  bool (*run)(void *data, rly_operator_call *call);
+  /* Called once when the program goes that the operator was added to; or
+   * NULL. */
+  void (*release)(void *data);
+  void *data; /* handed to the functions */
+} rly_operator;
+
+/* Adds the operator to the program, whose later texts may use it; the struct
+ * and its texts are copied.  On anything but RLY_OK the program is as it was,
+ * and `release` is not called.  The functions are called on the thread that
+ * runs the session, for several sessions at once if these run so, and under the
+ * rules for callbacks (above).  Memory of operands and the result counts for
+ * the session, what a function takes itself does not.  Limits of time and
+ * interrupts end a call only if it asks for them. */
+rly_status rly_operator_add(rly_program *p, const rly_operator *op);
+/* Says why the call fails, a run-time error (E0606).  Gives false. */
+bool rly_operator_fail(rly_operator_call *call, const char *message);
+/* Is the call to end soon?  Then the function returns false.  To be asked every
+ * few milliseconds, from any thread. */
+bool rly_operator_stopped(const rly_operator_call *call);
+
 /* Every name in scope as it is written, the library's included: "@f", "%x" of
  * the top level, "Cons", "List".  `name` lives as long as the call. */
 void rly_program_each_name(const rly_program *p,

@@ -298,7 +298,8 @@ typedef struct Program {
   void (*offer_library)(char kind, Suggestion *s);
   /* Reads and parses an imported file; NULL after reporting.  Set by lib/. */
   Unit *(*import)(struct Program *p, const Unit *from, const Item *item);
-  void *host; /* lib/'s, for the two above */
+  void *host;                  /* lib/'s, for the two above */
+  const struct HostOps *hosts; /* operators of the host (kernels/call.h) */
   /* Keeps other threads from the names and sources, which programs of one
    * context share.  Who parses or checks a text while sessions run calls it,
    * before it takes any other lock.  Set by lib/. */

@@ -15,7 +15,9 @@ enum {
 };
 _Static_assert((int)ROWS == OP_COUNT, "an operator has no row, or two");
 
-const KernelFn kernel_table[OP_COUNT] = {
+const KernelFn kernel_table[OP_ROWS] = {
+    [OP_HOST] = kernel_host,
+    [OP_HOST_EFFECT] = kernel_host,
 #define KERNEL(op, name) [OP_##op] = kernel_##name,
 #define MACHINE(op) [OP_##op] = NULL,
 #include "kernels/kernels.def"

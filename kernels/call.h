@@ -30,7 +30,21 @@ typedef struct Crowd {
   enum { CROWD_UNKNOWN, CROWD_UNTOLD, CROWD_TOLD } told;
 } Crowd;
 
-typedef struct OpCall {
+typedef struct OpCall OpCall;
+
+/* An operator that a host has registered (lib/operator.c).  It makes the result
+ * itself, as STORE_MAKE says. */
+typedef struct HostOp {
+  bool (*run)(const struct HostOp *op, OpCall *call);
+} HostOp;
+
+/* Those of a program, by number. */
+typedef struct HostOps {
+  int count;
+  const HostOp *const *items;
+} HostOps;
+
+struct OpCall {
   const OpInfo *op;
   const Attrs *attrs; /* with defaults filled in */
   int arg_count;      /* the fields of a tuple operand count one by one */
@@ -45,16 +59,21 @@ typedef struct OpCall {
   Arena *arena;            /* scratch, released after the call */
   const _Atomic int *stop; /* when nonzero the kernel returns false soon */
   int threads;
-  Crowd *crowd; /* NULL: regions use threads without this check */
+  Crowd *crowd;         /* NULL: regions use threads without this check */
+  const HostOps *hosts; /* NULL: the program has none, or cannot be asked */
   OpFault fault;
-} OpCall;
+};
 
 /* Returns false after setting `fault`, when it saw `stop`, or (E0701) when
  * memory ran out; then it has dropped the outs that it made. */
 typedef bool (*KernelFn)(OpCall *call);
 
+/* The kernel of OP_HOST: that of the operator which attribute `operator` tells.
+ */
+bool kernel_host(OpCall *call);
+
 /* NULL for an operator that the machine carries out itself (STORE_SPECIAL). */
-extern const KernelFn kernel_table[OP_COUNT];
+extern const KernelFn kernel_table[OP_ROWS];
 static inline KernelFn op_kernel(const OpInfo *op) {
   return kernel_table[op_id(op)];
 }

@@ -125,6 +125,7 @@ static void program_free_all(rly_program *p) {
   if (p->code) code_free(p->code);
   uses_free(p->uses);
   if (p->ir) program_free(p->ir);
+  if (p->operators_free) p->operators_free(p);
   for (size_t i = 0; i < p->bound.len; i++)
     if (p->bound.data[i].tensor)
       tensor_drop(&cx->heap, p->bound.data[i].tensor);

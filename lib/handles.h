@@ -67,7 +67,9 @@ struct rly_program {
   struct Uses *uses; /* what uses what (redefine.c), or NULL */
   VEC(Bound) bound;  /* later entries win */
   Arena arena;       /* names and texts of `bound` */
-  GivenTexts given;  /* for the texts that are added */
+  struct Operators *operators; /* of the host (operator.c); or NULL, */
+  void (*operators_free)(rly_program *p); /* as this is */
+  GivenTexts given;                       /* for the texts that are added */
   /* So many of ir->params, from the first on, have a value; others may. */
   _Atomic size_t params_given;
 };
@@ -121,6 +123,14 @@ struct rly_tensors {
 static inline Store *store_of(const rly_session *s) {
   return session_store(s->vm);
 }
+
+/* --- program.c ---------------------------------------------------------- */
+
+/* Changes a unit between the parser and the checker; false after reporting. */
+typedef bool UnitMade(void *data, rly_program *p, Unit *unit);
+/* Adds a text that `made` changes.  The program has been entered. */
+rly_status program_add_made(rly_program *p, const char *path, const char *text,
+                            UnitMade *made, void *data);
 
 /* --- misuse.c ----------------------------------------------------------- */
 

@@ -328,13 +328,17 @@ static void time_is_over(void *context) {
  * context is usable for the next text. */
 static rly_status parse_and_check(rly_program *p, const char *path,
                                   const char *text, size_t len, unsigned flags,
-                                  Unit **unit) {
+                                  UnitMade *made, void *data, Unit **unit) {
   rly_context *cx = p->cx;
   Deadline deadline;
   atomic_store(&cx->late, false);
   deadline_start(&deadline, cx->options.timeout, time_is_over, cx);
   rly_status status = parse(p, path, text, len, flags, unit);
   p->ir->name_results = flags & RLY_NAME_RESULTS;
+  if (status == RLY_OK && made && !made(data, p, *unit)) {
+    program_drop_unit(p->ir, *unit);
+    status = program_failed(p, RLY_REFUSED);
+  }
   if (status == RLY_OK) status = check(p, *unit);
   p->ir->name_results = false;
   if (deadline_end(&deadline)) {
@@ -350,13 +354,20 @@ static rly_status add_text(rly_program *p, const char *path, const char *text,
                            size_t len, unsigned flags) {
   Unit *unit;
   size_t replaced = p->ir->replaced.len;
-  rly_status status = parse_and_check(p, path, text, len, flags, &unit);
+  rly_status status =
+      parse_and_check(p, path, text, len, flags, NULL, NULL, &unit);
   if (status != RLY_OK) return status;
   p->newest = unit;
   if (flags & RLY_RECHECK) program_redo(p, replaced);
   /* the text stays added even when the report failed */
   program_failed(p, RLY_OK);
   return RLY_OK;
+}
+
+rly_status program_add_made(rly_program *p, const char *path, const char *text,
+                            UnitMade *made, void *data) {
+  Unit *unit;
+  return parse_and_check(p, path, text, strlen(text), 0, made, data, &unit);
 }
 
 /* The text is copied; it may be freed after this. */

@@ -7,7 +7,13 @@ typedef enum OpId {
 #define ID(id) OP_##id,
 #include "ops/ops.ids"
 #undef ID
-  OP_COUNT
+  OP_COUNT,
+  /* Behind the rows, where no name finds them and no loop over the rows comes:
+   * calls of operators that a host has registered (rly_operator_add), without
+   * effects and with. */
+  OP_HOST,
+  OP_HOST_EFFECT,
+  OP_ROWS
 } OpId;
 
 #endif

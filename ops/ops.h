@@ -173,7 +173,7 @@ typedef struct OpInfo {
   const char *shows;   /* what that prints, on one line; or NULL */
 } OpInfo;
 
-extern const OpInfo op_table[OP_COUNT + 1];
+extern const OpInfo op_table[OP_ROWS];
 
 /* The operator of a name or alias, `*dyn` telling whether it was the dyn.
  * spelling; OP_COUNT when there is none. */

@@ -32,10 +32,25 @@ const RuleInfo *const rule_table[RULE_COUNT] = {
 #undef ID
 };
 
-const OpInfo op_table[OP_COUNT + 1] = {
+/* What both rows of a host's operators say: the operator's number among the
+ * program's, and its result, in which -1 stands for `?`. */
+#define HOST                                                \
+  .name = "host", .args = "operands*", .rule = RULE_host,   \
+  .storage = STORE_MAKE, .fails = FAILS_DATA,               \
+  ATTRS(A(operator, INT, .required = true),                 \
+        A(shape, INTS, .required = true, .symbolic = true), \
+        A(dtype, DTYPE, .text = "float32")),                \
+  .no_gradient =                                            \
+      "the host computes it; gradient @f(...) beside its "  \
+      "signature states one",                               \
+  .doc = "An operator of the host."
+
+const OpInfo op_table[OP_ROWS] = {
 #define OP(id, ...) [OP_##id] = {__VA_ARGS__},
 #include "ops/ops.def"
 #undef OP
+    [OP_HOST] = {HOST},
+    [OP_HOST_EFFECT] = {HOST, .prints = true},
 };
 
 int op_attr_count(const OpInfo *op) { return op->attr_count; }

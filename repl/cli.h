@@ -45,7 +45,7 @@ typedef struct Cli {
   double lr, clip, validate;
   const char *loss, *optimizer, *schedule, *log;
   bool resume, print;
-  TextList params, inputs, breaks;
+  TextList params, inputs, breaks, plugin;
   TextList bind_shape, bind;
   TextList entries;                           /* of fmt */
   TextList input, output, expect, frame, hop; /* of streams */
@@ -116,6 +116,8 @@ int host_run(const Cli *cli, int (*work)(Host *h));
  * exit status is then 3. */
 bool host_init(Host *h, const Cli *cli);
 void host_done(Host *h);
+/* Loads the files of --plugin (plugin.c); false after reporting. */
+bool host_plugins(Host *h);
 
 /* The texts that are added to the program are made for what --bind-shape and
  * --bind give. */

@@ -261,7 +261,7 @@ int host_out_of_memory(Host *h) {
 int host_run(const Cli *cli, int (*work)(Host *h)) {
   Host h;
   if (!host_init(&h, cli)) return 3;
-  int status = host_finish(&h, work(&h));
+  int status = host_finish(&h, host_plugins(&h) ? work(&h) : 1);
   host_done(&h);
   return status;
 }

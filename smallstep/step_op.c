@@ -64,7 +64,8 @@ static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
                  .heap = &m->heap,
                  .arena = &m->scratch,
                  .stop = &m->stop,
-                 .threads = 1};
+                 .threads = 1,
+                 .hosts = m->program->hosts};
   call.args = flatten(m, count, args, &call.arg_count);
   if (!call.args || mem_exhausted(&m->mem)) return;
   if (m->shapes) {
@@ -227,6 +228,14 @@ void step_operator(StepMachine *m, const Expr *e, int count,
   }
   if (info->storage != STORE_SPECIAL) {
     run_kernel(m, info, attrs, count, args, e);
+    return;
+  }
+  /* Where nothing is differentiated, these give their first operand. */
+  if (info->special == SPECIAL_WITH_VJP ||
+      info->special == SPECIAL_STOP_GRADIENT ||
+      info->special == SPECIAL_CHECKPOINT) {
+    step_applied(m, REDUCE_OPERATOR, e->span);
+    step_to_value(m, args->fields[0]);
     return;
   }
   if (op_is_form(info)) {

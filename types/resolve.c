@@ -321,6 +321,12 @@ static const Expr *resolve_call(Resolver *r, const Expr *e, const Expr *head) {
     return resolve_inlined(r, e, head->g.global);
   if (e->sugar == SUGAR_WITH) return resolve_with(r, e, head);
   if (e->call.callee->kind == EX_IDENT) return resolve_named_call(r, e, head);
+  if (e->call.callee->kind == EX_OP) { /* of the host: lib/operator.c */
+    const Expr *const *operands = resolve_args(r, e, NULL);
+    OpId op = (OpId)e->call.callee->op;
+    return operands ? resolve_operator(r, e, op, false, e->count, operands)
+                    : resolve_error(r, e->span);
+  }
   const Expr *const *args = resolve_args(r, e, NULL);
   const Expr *callee = head ? head : resolve_expr(r, e->call.callee);
   return call_of(r, e, callee, args);

@@ -143,7 +143,8 @@ static bool run_kernel(Session *s, const OpSite *site, int n, const Value *args,
                  .arena = &s->scratch,
                  .stop = &s->store.stop,
                  .threads = s->limits.threads,
-                 .crowd = &s->crowd};
+                 .crowd = &s->crowd,
+                 .hosts = s->code->program->hosts};
   if (!op_run(&call)) {
     if (call.fault.message)
       return vm_fault(s, call.fault.code, "%s", call.fault.message);

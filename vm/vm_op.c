@@ -280,6 +280,7 @@ static void set_call(Session *s, const OpSite *site, const Operands *o,
   call->stop = &s->store.stop;
   call->threads = s->limits.threads;
   call->crowd = &s->crowd;
+  call->hosts = s->code->program->hosts;
   call->fault.message = NULL;
 }
 

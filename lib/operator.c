@@ -1,0 +1,340 @@
+/* Operators of the host: rly_operator_add.
+ *
+ *   signature   op @fft[n: Dim](%x: Tensor[(n), float32]) -> Tensor[(n),
+ * float32] added       op @fft[n: Dim](%x: ...) -> ... = { host((%x,),
+ * operator=0, shape=[n], dtype="float32") };
+ *
+ * So the type, conditions and derivative of such an operator are those of any
+ * `op` of a text, and only its meaning is a call that no text can write: of
+ * OP_HOST, whose kernel finds the function by its number (HostOps). */
+#include <string.h>
+
+#include "kernels/kernel.h"
+#include "lib/handles.h"
+#include "rules/condition.h"
+
+enum { SIGNATURE_MOST = 1 << 14 };
+
+typedef struct Operator {
+  HostOp host; /* first: the kernel is given its address */
+  const char *name;
+  rly_operator is;
+} Operator;
+
+struct Operators {
+  HostOps table; /* `items` are those of `list` */
+  VEC(const HostOp *) list;
+};
+
+/* --- A call --------------------------------------------------------------- */
+
+typedef struct Calling {
+  rly_operator_call call; /* first: the host is given its address */
+  const Operator *op;
+  OpCall *of;
+  bool failed;
+} Calling;
+
+bool rly_operator_fail(rly_operator_call *call, const char *message) {
+  Calling *c = (Calling *)call;
+  if (!call) return false;
+  c->failed = true;
+  OpFault *fault = &c->of->fault;
+  *fault =
+      (OpFault){.code = E0606,
+                .message = arena_printf(c->of->arena, "`@%s`: %s", c->op->name,
+                                        message ? message : "failed")};
+  return false;
+}
+
+bool rly_operator_stopped(const rly_operator_call *call) {
+  return call && op_stopped(((const Calling *)call)->of);
+}
+
+/* Operands are contiguous for the host: others are copied. */
+static bool set_operand(OpCall *of, const Tensor *t, rly_operand *out,
+                        Tensor **copy) {
+  *copy = tensor_contiguous(of->heap, (Tensor *)t);
+  if (!*copy) return op_out_of_memory(of);
+  *out = (rly_operand){.dtype = dtype_name((DType)t->dtype),
+                       .rank = t->rank,
+                       .shape = (*copy)->shape,
+                       .count = tensor_count(t),
+                       .data = (*copy)->data};
+  return true;
+}
+
+/* The dimensions that the signature leaves open are the host's to say. */
+static bool find_shape(Calling *c, int64_t *shape) {
+  const RuleType *t = c->of->result;
+  bool open = false;
+  for (int i = 0; i < t->rank; i++) {
+    shape[i] = dim_is_number(t->dims[i]) ? dim_value(t->dims[i]) : -1;
+    open |= shape[i] < 0;
+  }
+  if (!open) return true;
+  int64_t said[RANK_MAX];
+  memcpy(said, shape, sizeof said);
+  const rly_operator *op = &c->op->is;
+  c->call.result = (rly_operand){
+      .dtype = dtype_name(t->dtype), .rank = t->rank, .shape = said};
+  if (!op->shape(op->data, &c->call, said))
+    return c->failed ? false : rly_operator_fail(&c->call, NULL);
+  for (int i = 0; i < t->rank; i++) {
+    bool kept = shape[i] < 0 || shape[i] == said[i];
+    if (said[i] < 0 || !kept)
+      return rly_operator_fail(&c->call,
+                               "its host says a shape that the "
+                               "signature does not");
+  }
+  memcpy(shape, said, sizeof said);
+  return true;
+}
+
+static bool run(Calling *c) {
+  OpCall *of = c->of;
+  int64_t shape[RANK_MAX];
+  if (!find_shape(c, shape)) return false;
+  const RuleType *t = of->result;
+  Tensor *out = tensor_new(of->heap, t->dtype, t->rank, shape);
+  if (!out) return op_out_of_memory(of);
+  c->call.result = (rly_operand){.dtype = dtype_name(t->dtype),
+                                 .rank = t->rank,
+                                 .shape = out->shape,
+                                 .count = tensor_count(out),
+                                 .data = out->data};
+  memset(out->data, 0, tensor_bytes(out));
+  bool done = c->op->is.run(c->op->is.data, &c->call) && !c->failed;
+  if (!done && !c->failed && !op_stopped(of)) rly_operator_fail(&c->call, NULL);
+  if (done) of->outs[0] = out;
+  else tensor_drop(of->heap, out);
+  return done;
+}
+
+static bool run_host(const HostOp *host, OpCall *of) {
+  int n = of->arg_count;
+  Calling c = {.op = (const Operator *)host, .of = of};
+  rly_operand *operands = ARENA_ARRAY(of->arena, rly_operand, (size_t)n + 1);
+  Tensor **copies = ARENA_ARRAY(of->arena, Tensor *, (size_t)n + 1);
+  if (!operands || !copies) return op_out_of_memory(of);
+  bool ok = true;
+  int made = 0;
+  while (ok && made < n) {
+    ok = set_operand(of, of->args[made], &operands[made], &copies[made]);
+    made += ok;
+  }
+  c.call = (rly_operator_call){
+      .count = n, .operands = operands, .threads = of->threads};
+  ok = ok && run(&c);
+  for (int i = 0; i < made; i++) tensor_drop(of->heap, copies[i]);
+  return ok;
+}
+
+/* --- The text ------------------------------------------------------------- */
+
+static bool refuse(rly_program *p, Span span, const char *text) {
+  diag_error(p->ir->diags, E0908, span, "%s", text);
+  return false;
+}
+
+/* A dimension as an expression; NULL: `?`.  The signature is short. */
+static const Expr *dim_value_of(rly_program *p, Arena *a, const DimExpr *d) {
+  static const char *const names[] = {[DX_ADD] = "add",
+                                      [DX_SUB] = "subtract",
+                                      [DX_MUL] = "multiply",
+                                      [DX_DIV] = "divide"};
+  if (d->kind == DX_NUMBER) {
+    Value bits = {.bits = (uint32_t)(int32_t)d->number};
+    struct Tensor *t = program_scalar(p->ir, DT_INT32, bits);
+    return t ? expr_const(a, d->span, t) : NULL;
+  }
+  Expr *name = expr_new(a, EX_IDENT, d->span);
+  if (d->kind == DX_NAME || d->kind == DX_SPLAT) {
+    name->name = d->name;
+    name->sugar = d->kind == DX_SPLAT ? SUGAR_SPLAT : SUGAR_NONE;
+    return name;
+  }
+  if (d->kind < DX_ADD || d->kind > DX_DIV) return NULL;
+  const Expr **args = ARENA_ARRAY(a, const Expr *, 2);
+  if (!args) return NULL;
+  args[0] = dim_value_of(p, a, d->left);
+  args[1] = dim_value_of(p, a, d->right);
+  if (!args[0] || !args[1]) return NULL;
+  name->name = name_of(p->ir->names, names[d->kind]);
+  return expr_call(a, d->span, name, 2, args);
+}
+
+static const AttrExpr *dim_attr(rly_program *p, Arena *a, const DimExpr *d) {
+  if (d->kind == DX_NUMBER) return attr_expr_int(a, d->number);
+  const Expr *e = dim_value_of(p, a, d);
+  if (!e) return attr_expr_int(a, -1);
+  AttrExpr *x = ARENA_NEW(a, AttrExpr);
+  *x = (AttrExpr){.kind = AX_EXPR, .span = d->span, .expr = e};
+  return x;
+}
+
+static const AttrExpr *shape_attr(rly_program *p, Arena *a, const TypeExpr *t) {
+  const AttrExpr **items;
+  AttrExpr *list = attr_expr_list(a, t->dim_count, &items);
+  for (int i = 0; i < list->count; i++) items[i] = dim_attr(p, a, t->dims[i]);
+  return list;
+}
+
+/* The dtype's name, or the parameter that it is. */
+static const AttrExpr *dtype_attr(Arena *a, const TypeExpr *t) {
+  if (!t->dtype_name) return attr_expr_text(a, dtype_name(t->dtype));
+  Expr *name = expr_new(a, EX_IDENT, t->dtype_span);
+  AttrExpr *x = ARENA_NEW(a, AttrExpr);
+  name->name = t->dtype_name;
+  *x = (AttrExpr){.kind = AX_EXPR, .span = t->dtype_span, .expr = name};
+  return x;
+}
+
+static bool has_open(const TypeExpr *t) {
+  for (int i = 0; i < t->dim_count; i++)
+    if (t->dims[i]->kind == DX_ANY) return true;
+  return false;
+}
+
+typedef struct Adding {
+  const rly_operator *op;
+  int number;
+  const Name *name; /* found */
+} Adding;
+
+static const Expr *call_of_host(const Adding *adding, rly_program *p, Arena *a,
+                                const Fn *fn, Span span) {
+  size_t n = (size_t)fn->param_count;
+  Expr *callee = expr_new(a, EX_OP, span), *all = expr_new(a, EX_TUPLE, span);
+  const Expr **fields = ARENA_ARRAY(a, const Expr *, n + 1);
+  const Expr **args = ARENA_ARRAY(a, const Expr *, 1);
+  Attr *attrs = ARENA_ARRAY(a, Attr, 3);
+  if (!fields || !args || !attrs) return NULL;
+  for (size_t i = 0; i < n; i++) {
+    Expr *operand = expr_new(a, EX_LOCAL, span);
+    operand->name = fn->params[i]->name;
+    fields[i] = operand;
+  }
+  callee->op = adding->op->effect ? OP_HOST_EFFECT : OP_HOST;
+  all->args = fields;
+  all->count = (int)n;
+  args[0] = all;
+  NameTable *names = p->ir->names;
+  attrs[0] = (Attr){name_of(names, "operator"), span,
+                    attr_expr_int(a, adding->number)};
+  attrs[1] =
+      (Attr){name_of(names, "shape"), span, shape_attr(p, a, fn->result)};
+  attrs[2] = (Attr){name_of(names, "dtype"), span, dtype_attr(a, fn->result)};
+  Expr *call = expr_call(a, span, callee, 1, args);
+  call->call.attrs = attrs;
+  call->call.attr_count = 3;
+  return call;
+}
+
+/* Puts the call into the place of the `()` that stands for the meaning. */
+static bool put_meaning(void *data, rly_program *p, Unit *unit) {
+  Adding *adding = data;
+  const Item *item = &unit->items[0];
+  int others = 0;
+  for (int i = 1; i < unit->item_count; i++)
+    others += unit->items[i].kind != ITEM_GRADIENT;
+  if (!unit->item_count || item->kind != ITEM_DEF || !item->own || others)
+    return refuse(p, item->span,
+                  "the signature of an operator is `op @f(...) "
+                  "-> Tensor[...]`, and nothing else");
+  const Fn *fn = item->expr->fn;
+  if (fn->result->kind != TX_TENSOR || !fn->param_count)
+    return refuse(p, fn->result->span,
+                  "an operator of the host takes tensors, "
+                  "at least one, and gives a tensor");
+  for (int i = 0; i < fn->param_count; i++) {
+    const TypeExpr *t = fn->params[i]->annotation;
+    if (!t || t->kind != TX_TENSOR)
+      return refuse(p, fn->params[i]->span,
+                    "an operator of the host takes "
+                    "tensors");
+  }
+  if (has_open(fn->result) && !adding->op->shape)
+    return refuse(p, fn->result->span,
+                  "the result has `?`, and no function "
+                  "tells its shape");
+  adding->name = item->name;
+  const Expr *call = call_of_host(adding, p, &unit->arena, fn, item->name_span);
+  Fn *made = (Fn *)fn; /* parsed a moment ago, and nobody else has it yet */
+  if (!call) return false;
+  if (made->body->kind == EX_BLOCK && made->body->sugar == SUGAR_WHERE)
+    ((Block *)made->body->block)->result = call;
+  else made->body = call;
+  return true;
+}
+
+/* --- The table ------------------------------------------------------------ */
+
+/* With the program: tells the host. */
+static void operators_free(rly_program *p) {
+  struct Operators *o = p->operators;
+  for (size_t i = 0; o && i < o->list.len; i++) {
+    Operator *op = (Operator *)o->list.data[i];
+    if (op->is.release) op->is.release(op->is.data);
+    mem_free(p->mem, op, sizeof *op);
+  }
+  if (!o) return;
+  VEC_DONE(&o->list);
+  mem_free(p->mem, o, sizeof *o);
+}
+
+static struct Operators *table_of(rly_program *p) {
+  if (p->operators) return p->operators;
+  struct Operators *made = mem_alloc(p->mem, sizeof *made);
+  if (!made) return NULL;
+  *made = (struct Operators){.table = {0}};
+  VEC_INIT(&made->list, p->mem);
+  p->operators = made;
+  p->operators_free = operators_free;
+  p->ir->hosts = &made->table;
+  return made;
+}
+
+static rly_status add(rly_program *p, const rly_operator *op) {
+  struct Operators *all = table_of(p);
+  Operator *made = all ? mem_alloc(p->mem, sizeof *made) : NULL;
+  if (!made) {
+    mem_raise_exhausted(p->mem);
+    return program_failed(p, RLY_REFUSED);
+  }
+  *made = (Operator){.host = {run_host}, .is = *op};
+  StrBuf text;
+  strbuf_init(&text, p->mem);
+  strbuf_addf(&text, "%s = { () };\n%s", op->signature,
+              op->gradient ? op->gradient : "");
+  Adding adding = {.op = op, .number = (int)all->list.len};
+  VEC_PUSH(&all->list, &made->host);
+  bool listed = all->list.len > (size_t)adding.number;
+  rly_status status = listed ? program_add_made(p, "<host>", strbuf_text(&text),
+                                                put_meaning, &adding)
+                             : program_failed(p, RLY_REFUSED);
+  strbuf_done(&text);
+  if (status == RLY_OK) made->name = adding.name->text;
+  else if (listed) all->list.len--;
+  if (status != RLY_OK) mem_free(p->mem, made, sizeof *made);
+  all->table = (HostOps){(int)all->list.len, all->list.data};
+  return status;
+}
+
+rly_status rly_operator_add(rly_program *p, const rly_operator *op) {
+  if (!op || !op->signature || !op->run) {
+    misuse(__func__, "the operator has no %s",
+           !op              ? "description"
+           : !op->signature ? "signature"
+                            : "function `run`");
+    return RLY_MISUSE;
+  }
+  if (strlen(op->signature) > SIGNATURE_MOST) {
+    misuse(__func__, "the signature has more than %d bytes", SIGNATURE_MOST);
+    return RLY_MISUSE;
+  }
+  if (!program_enter(p)) return RLY_MISUSE;
+  rly_status status = add(p, op);
+  program_leave(p);
+  return status;
+}

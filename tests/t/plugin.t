@@ -1,0 +1,67 @@
+#!/usr/bin/env perl
+# Operators from a shared object: --plugin.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $so = scratch('ops.so');
+my $cc = $ENV{CC} || 'cc';
+is(system("$cc -Wall -Wextra -Werror -shared -fPIC -Iinclude "
+     . "tests/plugin/ops.c -o $so"), 0, 'a plugin compiles');
+my @with = ('--plugin', $so);
+
+# Sums by hand.
+gives(rly('run', @with, '-e', '@prefix([1f, 2f, 4f])'), 0,
+  "Tensor[(3), float32] [1.0, 3.0, 7.0]\n", '', 'an operator of a plugin');
+gives(rly('run', @with, '-e', '@prefix(transpose([[1f, 2f], [4f, 8f]]) |> '
+      . 'reshape(newshape=[4]))'), 0, qr/\[1\.0, 5\.0, 7\.0, 15\.0\]/, '',
+  'of a view');
+gives(rly('run', @with, '-e', '@nonzero([0, 3, 0, 4])'), 0,
+  "Tensor[(2), int64] [1, 3]\n", '', 'its shape is known to the run only');
+gives(rly('run', @with, '-e', 'vjp(fn (%x: Tensor[(3), float32]) '
+      . '{ @prefix(%x) }, [1f, 2f, 3f]).1([1f, 10f, 100f])'), 0,
+  "(Tensor[(3), float32] [111.0, 110.0, 100.0],)\n", '', 'its derivative');
+gives(rly('run', @with, '-e', '@tick(0); let %b = @tick(0); @tick(0)'), 0,
+  qr/^1\n3\n\z/, '', 'effects happen once each, in order');
+gives(rly('run', @with, '-e', 'grad(fn (%x: float32) { %x * '
+      . 'cast(sum(@nonzero([1])), dtype="float32") })(2f)'), 0, qr/^\(0f/, '',
+  'no derivative is wanted of integers');
+gives(rly('step', @with, '-e', '@prefix([1f, 2f])'), 0, qr/\[1\.0, 3\.0\]/, '',
+  'it is stepped over');
+
+gives(rly('run', @with, '-e', '@prefix(zeros(shape=[0]))'), 1, '',
+  qr/E0907.*`\@prefix`: it is empty/s, 'a condition of the signature');
+gives(rly('run', @with, '-e', '@prefix([1])'), 1, '', qr/int32/,
+  'its type is checked');
+gives(rly('run', @with, '-e', '@nonzero([-1])'), 2, '',
+  qr/E0606.*`\@nonzero`: a negative number/s, 'it fails by a message');
+gives(rly('run', @with, '-e', '@wrong(1)'), 2, '', qr/its host says a shape/,
+  'a shape that its signature does not say');
+gives(rly('run', @with, '--timeout', '0.2', '-e', '@wait(1)'), 3, '',
+  qr/E0703/, 'a time limit ends a call that asks');
+
+gives(rly('run', '--safe', @with, '-e', '1'), 1, '', qr/--safe loads no code/,
+  '--safe');
+gives(rly('run', '--plugin', 'no/such.so', '-e', '1'), 1, '', qr/no\/such\.so/,
+  'a file that is not there');
+gives(rly('run', '--plugin', $0, '-e', '1'), 1, '', qr/E0506/,
+  'one that is no shared object');
+my $empty = scratch('empty.so');
+system("echo 'int x;' | $cc -shared -fPIC -x c - -o $empty");
+gives(rly('run', '--plugin', $empty, '-e', '1'), 1, '',
+  qr/has no function `rly_plugin`/, 'one without the function');
+
+# The example, with a library of Debian.
+SKIP: {
+  my $fft = scratch('fft.so');
+  my $built = system("$cc -shared -fPIC -Iinclude examples/plugin/fft.c "
+    . "-lfftw3 -o $fft 2>/dev/null") == 0;
+  skip 'FFTW is not installed (make deps-fftw)', 1 if !$built;
+  gives(rly('run', '--plugin', $fft, 'examples/plugin/signal.rly'), 0,
+    qr/\[64\.0,\s+0\.0, 16\.0,\s+0\.0,\s+0\.0,\s+0\.0, 16\.0,\s+0\.0\]\nTrue/,
+    '', 'an FFT');
+}
+
+done_testing();

@@ -1,0 +1,207 @@
+/* Operators of the host: results, failures, limits, and calls that make no
+ * sense. */
+#include <stdlib.h>
+
+#include "tests/unit/host.h"
+
+typedef struct Seen {
+  int calls, released;
+  int threads;
+  rly_session *session; /* to be misused from within */
+  rly_status inside;
+} Seen;
+
+/* x and its transpose interleaved: the operand may come as a view. */
+static bool copy(void *data, rly_operator_call *call) {
+  Seen *seen = data;
+  seen->calls++;
+  seen->threads = call->threads;
+  if (seen->session) seen->inside = rly_session_run(seen->session, NULL, NULL);
+  memcpy(call->result.data, call->operands[0].data,
+         (size_t)call->result.count * sizeof(float));
+  return true;
+}
+
+static bool refuse(void *data, rly_operator_call *call) {
+  (void)data;
+  return rly_operator_fail(call, "it refuses");
+}
+
+/* Fails, and says that it did not. */
+static bool lie(void *data, rly_operator_call *call) {
+  (void)data;
+  rly_operator_fail(call, "it lies");
+  return true;
+}
+
+static bool give_up(void *data, rly_operator_call *call) {
+  (void)data, (void)call;
+  return false;
+}
+
+static void release(void *data) { ((Seen *)data)->released++; }
+
+static const char copy_of[] =
+    "op @copy[n: Dim, m: Dim](%x: Tensor[(n, m), float32]) -> "
+    "Tensor[(n, m), float32]";
+
+static rly_status add(rly_program *p, const char *signature, Seen *seen,
+                      bool (*run)(void *, rly_operator_call *)) {
+  rly_operator op = {.signature = signature,
+                     .run = run,
+                     .release = seen ? release : NULL,
+                     .data = seen};
+  return rly_operator_add(p, &op);
+}
+
+static rly_status evaluate(rly_program *p, const char *text) {
+  assert_int_equal(rly_program_add_text(p, "test", text, strlen(text), 0),
+                   RLY_OK);
+  rly_session *s = rly_session_new(p, NULL);
+  rly_status status = rly_session_run(s, NULL, NULL);
+  rly_session_free(s);
+  return status;
+}
+
+static void test_views_are_contiguous(void **state) {
+  (void)state;
+  Seen seen = {0};
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = rly_program_new(cx);
+  assert_int_equal(add(p, copy_of, &seen, copy), RLY_OK);
+  assert_int_equal(
+      evaluate(p,
+               "let %y = @copy(transpose([[1f, 2f, 3f], [4f, 5f, 6f]]));\n"
+               "assert(all(%y == [[1f, 4f], [2f, 5f], [3f, 6f]]));\n"),
+      RLY_OK);
+  assert_int_equal(seen.calls, 1);
+  assert_true(seen.threads >= 1);
+  rly_program_free(p);
+  rly_context_free(cx);
+  assert_int_equal(seen.released, 1);
+}
+
+static void test_failures(void **state) {
+  (void)state;
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = rly_program_new(cx);
+  assert_int_equal(add(p, "op @no(%x: int32) -> int32", NULL, refuse), RLY_OK);
+  assert_int_equal(add(p, "op @lie(%x: int32) -> int32", NULL, lie), RLY_OK);
+  assert_int_equal(add(p, "op @up(%x: int32) -> int32", NULL, give_up), RLY_OK);
+  const char *text =
+      "def @f() { @no(1) } def @g() { @lie(1) } "
+      "def @h() { @up(1) } def @i() { grad(fn (%x: float32) { "
+      "cast(@no(cast(%x, dtype=\"int32\")), dtype=\"float32\") "
+      "})(1f) }";
+  assert_int_equal(rly_program_add_text(p, "test", text, strlen(text), 0),
+                   RLY_OK);
+  rly_session *s = rly_session_new(p, NULL);
+  const char *said[] = {"`@no`: it refuses", "`@lie`: it lies",
+                        "`@up`: failed"};
+  for (int i = 0; i < 3; i++) {
+    rly_value *v = NULL;
+    char name[2] = {(char)('f' + i), 0};
+    assert_int_equal(rly_session_call(s, name, 0, NULL, &v), RLY_RUNTIME);
+    assert_null(v);
+    char *text_of = rly_session_diagnostics_text(s, false);
+    if (!strstr(text_of, said[i]) || !strstr(text_of, "E0606"))
+      fail_msg("`%s` is not in: %s", said[i], text_of);
+    rly_text_free(cx, text_of);
+    rly_session_diagnostics_clear(s);
+  }
+  rly_session_free(s);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
+/* A function that runs its own session. */
+static void test_misuse_from_within(void **state) {
+  (void)state;
+  Seen seen = {0};
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = rly_program_new(cx);
+  assert_int_equal(add(p, copy_of, &seen, copy), RLY_OK);
+  const char *text = "let %x = @copy([[1f]]);";
+  assert_int_equal(rly_program_add_text(p, "test", text, strlen(text), 0),
+                   RLY_OK);
+  seen.session = rly_session_new(p, NULL);
+  assert_int_equal(rly_session_run(seen.session, NULL, NULL), RLY_OK);
+  assert_int_equal(seen.inside, RLY_MISUSE);
+  rly_session_free(seen.session);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
+static void test_misuse(void **state) {
+  (void)state;
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = rly_program_new(cx);
+  rly_operator none = {.signature = "op @f(%x: int32) -> int32"};
+  assert_int_equal(rly_operator_add(p, NULL), RLY_MISUSE);
+  assert_string_equal(rly_misuse(),
+                      "rly_operator_add: the operator has no description");
+  assert_int_equal(rly_operator_add(p, &none), RLY_MISUSE);
+  assert_string_equal(rly_misuse(),
+                      "rly_operator_add: the operator has no function `run`");
+  assert_int_equal(add(p, NULL, NULL, refuse), RLY_MISUSE);
+  assert_string_equal(rly_misuse(),
+                      "rly_operator_add: the operator has no signature");
+  assert_int_equal(add(NULL, none.signature, NULL, refuse), RLY_MISUSE);
+  char *long_one = calloc(1, 20000);
+  memset(long_one, ' ', 19999);
+  assert_int_equal(add(p, long_one, NULL, refuse), RLY_MISUSE);
+  free(long_one);
+  assert_false(rly_operator_fail(NULL, "x"));
+  assert_false(rly_operator_stopped(NULL));
+  assert_int_equal(rly_diagnostic_total(cx), 0);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
+/* What is refused leaves the program as it was, and keeps no `data`. */
+static void test_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *signature, *said;
+  } cases[] = {
+      {"op @f(%x: int32) -> Tensor[(?), int32]", "no function tells its shape"},
+      {"op @f(%x: int32) -> (int32, int32)", "gives a tensor"},
+      {"op @f(%x: (int32, int32)) -> int32", "takes tensors"},
+      {"op @f() -> int32", "at least one"},
+      {"op @f(%x) -> int32", "takes tensors"},
+      {"def @f(%x: int32) -> int32 { %x } op @g(%x: int32) -> int32",
+       "nothing else"},
+      {"op @f[n: Dim](%x: int32) -> Tensor[(n), int32]", "E01"},
+      {"op @f(%x: int32) -> int33", "int33"},
+      {"op @f(%x: int32", "expected"},
+      {"", "expected"},
+  };
+  Seen seen = {0};
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = rly_program_new(cx);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(add(p, cases[i].signature, &seen, refuse), RLY_REFUSED);
+    char *said = rly_diagnostics_text(cx, false);
+    if (!strstr(said, cases[i].said))
+      fail_msg("%s: `%s` is not in: %s", cases[i].signature, cases[i].said,
+               said);
+    rly_text_free(cx, said);
+    rly_diagnostics_clear(cx);
+  }
+  assert_int_equal(add(p, copy_of, &seen, copy), RLY_OK);
+  assert_int_equal(evaluate(p, "@copy([[1f]]);"), RLY_OK);
+  rly_program_free(p);
+  rly_context_free(cx);
+  assert_int_equal(seen.released, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_views_are_contiguous),
+      cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_misuse_from_within),
+      cmocka_unit_test(test_misuse),
+      cmocka_unit_test(test_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

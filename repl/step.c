@@ -43,6 +43,7 @@ typedef struct Walk {
   bool written;  /* whether the page was written */
   StepStop last; /* why the last forward move ended */
   bool quit;
+  const StepStrategy *strategy; /* NULL: the language's */
 } Walk;
 
 /* --- Time --------------------------------------------------------------- */
@@ -504,6 +505,11 @@ static rly_status prepare(Walk *w, const rly_function *entry, rly_session *s) {
   rly_status status;
   w->stepper = session_stepper(s, &status);
   if (!w->stepper) return status;
+  if (cli->strategy) {
+    w->strategy = strategy_of(w->host);
+    if (!w->strategy) return RLY_REFUSED;
+    step_use_strategy(stepper_machine(w->stepper), w->strategy);
+  }
   stepper_when_to_stop(w->stepper, asked_to_stop, w);
   stepper_when_it_holds(w->stepper, condition_holds, w);
   step_show_init(&w->show, w->host, w->stepper);
@@ -524,6 +530,11 @@ int step_through(Host *h, rly_session *s, const rly_function *entry,
     else if (isatty(STDIN_FILENO)) from_terminal(&w);
     else if (!piped || !from_pipe(&w)) all_steps(&w);
     status = status_of(&w);
+  }
+  if (ready == RLY_OK && w.strategy && !step_strategy_is_abstract(w.strategy) &&
+      !h->cli->html) {
+    begin_time(&w);
+    strategy_compare(&w.show, s, entry, w.strategy, asked_to_stop, &w);
   }
   deadline_end(&w.deadline);
   if (w.stepper) step_show_done(&w.show);

@@ -28,6 +28,15 @@ void step_show_cells(StepShow *w);
 void step_say(StepShow *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* --- strategy.c ----------------------------------------------------------- */
+
+/* That of --strategy; NULL after reporting. */
+const StepStrategy *strategy_of(Host *h);
+/* Says what the strategy does otherwise than the language. */
+void strategy_compare(StepShow *show, rly_session *s, const rly_function *entry,
+                      const StepStrategy *strategy, bool (*asked)(void *data),
+                      void *data);
+
 /* Steps through what the session has still to evaluate and, after it, the call
  * of `entry` or NULL.  Commands come from the terminal; with `piped`, from
  * stdin, too.  Gives the exit status. */

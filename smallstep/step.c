@@ -23,7 +23,7 @@
  * be stored and is not looked into; step_next() looks at the flag after each
  * move and ends with STEP_LIMIT. */
 #include "ir/walk.h"
-#include "smallstep/step_machine.h"
+#include "smallstep/strategy.h"
 
 #include <stdarg.h>
 
@@ -63,19 +63,91 @@ const Expr *step_child(const Expr *e, int i) {
   return i == args && has_callee(e) ? e->call.callee : NULL;
 }
 
-/* Evaluates child `i`; `done` has the values of the children before it.  The
- * list is gathered into a tuple when it is complete: args[i] is child i. */
-static void evaluate_child(StepMachine *m, const Expr *e, int i, StepObj *env,
-                           StepObj *done) {
-  const Expr *next = step_child(e, i);
-  if (next) {
-    step_push(m, K_CHILD, e, i, env, done);
-    step_to_expr(m, next, env);
-    return;
+static int arg_count(const Expr *e) { return e->kind == EX_IF ? 1 : e->count; }
+
+int step_child_at(const Expr *e, uint32_t index) {
+  int k = step_turn(index), n = arg_count(e);
+  switch ((StepOrder)(index >> TURN_BITS)) {
+    case ORDER_RIGHT: return k < n ? n - 1 - k : k;
+    case ORDER_CALLEE: return k == 0 ? n : k <= n ? k - 1 : k;
+    default: return k;
+  }
+}
+
+int step_turn_of(const Expr *e, uint32_t index, int i) {
+  int n = arg_count(e);
+  switch ((StepOrder)(index >> TURN_BITS)) {
+    case ORDER_RIGHT: return i < n ? n - 1 - i : i;
+    case ORDER_CALLEE: return i == n ? 0 : i + 1;
+    default: return i;
+  }
+}
+
+/* What waits under the name that the next state binds. */
+static StepObj *promise_of(StepMachine *m, const Expr *e, StepObj *env) {
+  StepObj *promise = step_obj(m, V_PROMISE, 1);
+  if (!promise) return NULL;
+  promise->expr = e;
+  promise->fields[CONTENT] = env;
+  promise->depth = m->strategy->keeps ? PROMISE_NEED : PROMISE_NAME;
+  return promise;
+}
+
+/* Does a call's argument wait?  The callee has its value, at the end of the
+ * list.  A function that reads dimensions of its arguments needs them. */
+static bool argument_waits(StepMachine *m, const Expr *e, uint32_t index,
+                           const StepObj *done) {
+  bool called = index >> TURN_BITS == ORDER_CALLEE && step_turn(index) > 0;
+  if (!called || !m->strategy->waits) return false;
+  while (done->fields[OUTER]) done = done->fields[OUTER];
+  const StepObj *f = done->fields[BOUND];
+  int i = step_child_at(e, index);
+  const Type *type = e->call.callee->type;
+  if (f->kind != V_CLOSURE || f->expr->fn->type_param_count > 0 ||
+      type->kind != TY_FN || type->param_count > 0 || m->program->loose)
+    return false;
+  const Type *own = f->expr->fn->params[i]->type;
+  return m->strategy->waits(m, e->args[i], type->args[i]) &&
+         m->strategy->waits(m, e->args[i], own);
+}
+
+/* The values in the order of the children. */
+static StepObj *in_order(StepMachine *m, const Expr *e, uint32_t index,
+                         StepObj *values) {
+  if (!values || index >> TURN_BITS == ORDER_LEFT) return values;
+  StepObj *made = step_obj(m, V_TUPLE, values->count);
+  for (uint32_t i = 0; made && i < values->count; i++)
+    made->fields[i] = values->fields[step_turn_of(e, index, (int)i)];
+  return made;
+}
+
+/* Evaluates the child whose turn it is; `done` has the values of those before
+ * it.  The list is gathered into a tuple when it is complete: args[i] is child
+ * i. */
+static void evaluate_child(StepMachine *m, const Expr *e, uint32_t index,
+                           StepObj *env, StepObj *done) {
+  for (const Expr *next; (next = step_child(e, step_child_at(e, index)));
+       index++) {
+    if (!argument_waits(m, e, index, done)) {
+      step_push(m, K_CHILD, e, (int)index, env, done);
+      step_to_expr(m, next, env);
+      return;
+    }
+    done = step_pair(m, L_DONE, NULL, done, promise_of(m, next, env));
+    if (!done) return;
   }
   m->now.env = env;
-  StepObj *args = step_gather(m, V_TUPLE, (uint32_t)i, done);
+  StepObj *args = step_gather(m, V_TUPLE, (uint32_t)step_turn(index), done);
+  args = in_order(m, e, index, args);
   if (args) step_reduce(m, e, args);
+}
+
+/* An expression's parts, from the first turn on.  A call of an operator or a
+ * constructor has no callee among them. */
+static void evaluate_parts(StepMachine *m, const Expr *e) {
+  StepOrder order = m->strategy->order(e);
+  if (order == ORDER_CALLEE && !has_callee(e)) order = ORDER_LEFT;
+  evaluate_child(m, e, (uint32_t)order << TURN_BITS, m->now.env, NULL);
 }
 
 /* The type that the value of child `i` must fit; NULL: none.  Operators check
@@ -97,7 +169,7 @@ static const Type *wanted(const Expr *e, int i, const char **what) {
  * at run time only), so each value is compared with it where it is passed. */
 static void child_done(StepMachine *m, const StepObj *frame) {
   const Expr *e = frame->expr;
-  int i = (int)frame->index;
+  int i = step_child_at(e, frame->index);
   const char *what;
   const Type *expected = wanted(e, i, &what);
   const Expr *done = step_child(e, i);
@@ -105,7 +177,7 @@ static void child_done(StepMachine *m, const StepObj *frame) {
                               frame->fields[ENV], what, done->span))
     return;
   StepObj *list = step_pair(m, L_DONE, NULL, frame->fields[DONE], m->now.value);
-  if (list) evaluate_child(m, e, i + 1, frame->fields[ENV], list);
+  if (list) evaluate_child(m, e, frame->index + 1, frame->fields[ENV], list);
 }
 
 /* --- Delayed nodes that a function captures ----------------------------- */
@@ -118,7 +190,8 @@ static StepObj *find_promise(StepMachine *m, const Expr *e, StepObj *env) {
   expr_walk_start(&w, &m->mem, WALK_ENTER, e);
   while (!found && expr_walk_next(&w)) {
     StepObj *v = w.at->kind == EX_VAR ? step_lookup(m, env, w.at->var) : NULL;
-    if (v && v->kind == V_PROMISE && !v->index) found = v;
+    if (v && v->kind == V_PROMISE && !v->index && v->depth == PROMISE_NODE)
+      found = v;
   }
   expr_walk_end(&w);
   return found;
@@ -192,6 +265,12 @@ static void enter_block(StepMachine *m, const Expr *e) {
     delay(m, e, b);
   } else if (b->kind == BIND_LET && b->value->kind == EX_FN) {
     bind_group(m, e, b);
+  } else if (b->kind == BIND_LET && m->strategy->waits &&
+             m->strategy->waits(m, b->value, b->var->declared)) {
+    step_applied(m, REDUCE_SUSPEND, b->span);
+    StepObj *env = step_pair(m, E_BIND, b->var, m->now.env,
+                             promise_of(m, b->value, m->now.env));
+    block_at(m, e, m->now.at + 1, env);
   } else {
     step_push(m, K_BINDING, e, m->now.at, m->now.env, NULL);
     step_to_expr(m, b->value, m->now.env);
@@ -251,7 +330,7 @@ static void look_at(StepMachine *m, const Expr *e) {
     case EX_OP:
     case EX_CTOR: name_itself(m, e); break;
     case EX_BLOCK: enter_block(m, e); break;
-    default: evaluate_child(m, e, 0, m->now.env, NULL); break;
+    default: evaluate_parts(m, e); break;
   }
 }
 
@@ -259,7 +338,7 @@ static void look_at(StepMachine *m, const Expr *e) {
 
 static void force_done(StepMachine *m, const StepObj *frame) {
   StepObj *promise = frame->fields[DONE];
-  step_set(m, promise, m->now.value);
+  if (promise->depth != PROMISE_NAME) step_set(m, promise, m->now.value);
 }
 
 /* Checks a function's result against its annotation and against the type at its
@@ -357,6 +436,13 @@ void step_start_call(StepMachine *m, const Global *g, const StepValue *args) {
     step_push(m, K_RESULT, g->value, 0, m->now.env, NULL);
 }
 
+void step_write_to(StepMachine *m,
+                   void (*write)(void *data, const char *text, size_t len),
+                   void *data) {
+  m->host.write = write;
+  m->host.data = data;
+}
+
 StepRule step_rule(const StepMachine *m) { return m->rule; }
 Span step_span(const StepMachine *m) { return m->span; }
 uint64_t step_count(const StepMachine *m) { return m->count; }
@@ -378,6 +464,7 @@ StepMachine *step_new(Program *p, StepHost host) {
   m->mem = mem_local(p->mem);
   if (host.max_memory) m->mem.limit = host.max_memory;
   m->program = p;
+  m->strategy = &strategy_strict;
   m->host = host;
   heap_init(&m->heap, &m->mem);
   arena_init(&m->scratch, &m->mem);

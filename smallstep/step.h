@@ -72,6 +72,18 @@ typedef struct StepFault {
 StepMachine *step_new(Program *p, StepHost host);
 void step_free(StepMachine *m);
 
+/* --- Strategies (strategy.h) --------------------------------------------- */
+
+typedef struct StepStrategy StepStrategy;
+const StepStrategy *step_strategy_at(int i); /* NULL: there are no more */
+const StepStrategy *step_strategy_find(const char *name); /* or NULL */
+const char *step_strategy_name(const StepStrategy *s);
+const char *step_strategy_sentence(const StepStrategy *s);
+/* It computes no values that could be compared with those of others. */
+bool step_strategy_is_abstract(const StepStrategy *s);
+/* Before the first start. */
+void step_use_strategy(StepMachine *m, const StepStrategy *s);
+
 /* --- Running ------------------------------------------------------------ */
 
 /* Begins a step of a unit; a let's value is kept for later steps. */
@@ -84,6 +96,11 @@ void step_start_call(StepMachine *m, const Global *g, const StepValue *args);
 StepValue *step_arguments(StepMachine *m, int count);
 bool step_argument(StepMachine *m, StepValue *args, int i, Session *s,
                    const Type *type, Value v);
+
+/* From now on output goes there. */
+void step_write_to(StepMachine *m,
+                   void (*write)(void *data, const char *text, size_t len),
+                   void *data);
 
 /* Applies one rule.  After any other outcome it returns the same outcome again
  * until something is started. */

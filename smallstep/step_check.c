@@ -155,8 +155,9 @@ bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args,
   }
   for (int i = 0; i < fn->param_count; i++) {
     const Var *param = fn->params[i];
-    if (!check(m, args->fields[i], param->type, *env, "parameter",
-               var_span(param)))
+    bool waits = args->fields[i]->kind == V_PROMISE; /* its type fits */
+    if (!waits && !check(m, args->fields[i], param->type, *env, "parameter",
+                         var_span(param)))
       return false;
     *env = step_pair(m, E_BIND, param, *env, args->fields[i]);
   }

@@ -36,7 +36,7 @@ typedef enum StepObjKind {
   /* The values of an expression's children, the last first. */
   L_DONE, /* fields: OUTER the rest, BOUND the value */
   /* Frames: expr and index say what waits; fields: BELOW, ENV, DONE. */
-  K_CHILD,   /* for child `index` */
+  K_CHILD,   /* for a child: `index` is its turn and the order (step_turn) */
   K_BINDING, /* for the value of binding `index` of a block */
   K_AGAIN,   /* for a delayed node; then evaluation continues as before */
   K_FORCE,   /* for a promise's value; DONE is the promise */
@@ -50,6 +50,8 @@ typedef enum StepObjKind {
 } StepObjKind;
 
 enum { ENV_OF = 0, CONTENT = 0, OUTER = 0, BOUND = 1 };
+/* A graph node; what a strategy lets wait, once or for each use. */
+enum { PROMISE_NODE, PROMISE_NEED, PROMISE_NAME };
 enum { BELOW = 0, ENV = 1, DONE = 2, FRAME_FIELDS = 3 };
 
 typedef struct StepObj StepObj;
@@ -59,7 +61,8 @@ struct StepObj {
   bool marked;
   uint32_t index;
   uint32_t count; /* fields */
-  uint32_t depth; /* of a frame: the number of frames, this one included */
+  uint32_t depth; /* of a frame: the number of frames, this one included; of a
+                     promise: what waits (PROMISE_) */
   union {
     Tensor *tensor; /* owned */
     const Ctor *ctor;
@@ -144,7 +147,9 @@ struct StepMachine {
    * every move, also those that are no step; NULL: nobody watches. */
   void (*watch)(void *data, const StepMachine *m);
   void *watch_data;
-  StepShapes *shapes; /* of an abstract run; else NULL */
+  StepShapes *shapes;    /* of an abstract run; else NULL */
+  StepShapes own_shapes; /* where a strategy runs so */
+  const StepStrategy *strategy;
 };
 
 /* --- Objects (step_heap.c) -------------------------------------------------
@@ -177,6 +182,15 @@ void step_free_all(StepMachine *m);
 /* Child `i` of an expression in order of evaluation; NULL: there is none.
  * Operators and constructors that are called by name are no children. */
 const Expr *step_child(const Expr *e, int i);
+/* Children have values by turns.  The index of a K_CHILD is a turn, from 0, and
+ * the order in the bits above: of `index`, which turn it is and which child has
+ * it; and which turn child `i` has. */
+enum { TURN_BITS = 29 };
+static inline int step_turn(uint32_t index) {
+  return (int)(index & ((1u << TURN_BITS) - 1));
+}
+int step_child_at(const Expr *e, uint32_t index);
+int step_turn_of(const Expr *e, uint32_t index, int i);
 
 /* --- Changes (step_record.c) -------------------------------------------- */
 

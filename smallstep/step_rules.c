@@ -16,7 +16,8 @@
 
 void step_force(StepMachine *m, StepObj *promise, Span span) {
   step_push(m, K_FORCE, promise->expr, 0, NULL, promise);
-  step_applied(m, REDUCE_FORCE, span);
+  bool node = promise->depth == PROMISE_NODE;
+  step_applied(m, node ? REDUCE_FORCE : REDUCE_DEMAND, span);
   step_to_expr(m, promise->expr, promise->fields[CONTENT]);
 }
 

@@ -116,7 +116,10 @@ static void print_cell(Show *w, const StepObj *v) {
 
 static void print_one(Show *w, const StepObj *v) {
   switch ((StepObjKind)v->kind) {
-    case V_TENSOR: print_tensor(w, v->tensor); break;
+    case V_TENSOR:
+      if (v->index) tensor_print_type(w->out, v->tensor); /* its shape only */
+      else print_tensor(w, v->tensor);
+      break;
     case V_TUPLE: later(w, v, "(", v->count == 1 ? ",)" : ")"); break;
     case V_DATA:
       strbuf_add(w->out, v->ctor->name->text);

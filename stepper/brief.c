@@ -66,7 +66,11 @@ static void add_function(Brief *b, const StepObj *v) {
 static void add(Brief *b, const StepObj *v) {
   size_t room = b->end > b->out->len ? b->end - b->out->len : 0;
   switch ((StepObjKind)v->kind) {
-    case V_TENSOR: add_tensor(b->out, v->tensor, room); break;
+    case V_TENSOR:
+      if (v->index) tensor_print_type(b->out, v->tensor); /* its shape only */
+      else add_tensor(b->out, v->tensor, room);
+      break;
+    case V_PROMISE: strbuf_add(b->out, "(waits)"); break;
     case V_TUPLE: add_fields(b, v, v->count == 1 ? ",)" : ")"); break;
     case V_DATA:
       strbuf_add(b->out, v->ctor->name->text);

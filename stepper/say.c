@@ -69,6 +69,11 @@ static void say_name(Say *w) {
 }
 
 /* Either a use of the node, or a function that captures it. */
+static void say_demand(Say *w) {
+  source(w, w->e->span);
+  text(w, " is needed: what it stands for is evaluated now.");
+}
+
 static void say_force(Say *w) {
   if (w->redex.expr->kind != EX_VAR) {
     text(w, "A function is made that captures a graph node");
@@ -174,6 +179,11 @@ static void say_group(Say *w) {
 
 static void say_delay(Say *w) {
   strbuf_addf(w->out, "The graph node `%%%s` waits for its first use.",
+              binding(w)->var->name->text);
+}
+
+static void say_suspend(Say *w) {
+  strbuf_addf(w->out, "What `%%%s` stands for waits until it is used.",
               binding(w)->var->name->text);
 }
 
@@ -291,6 +301,7 @@ static void (*const rules[REDUCE_COUNT])(Say *w) = {
     [REDUCE_OPERATOR] = say_operator, [REDUCE_PRINT] = say_print,
     [REDUCE_ASSERT] = say_assert,     [REDUCE_PROJECT] = say_project,
     [REDUCE_LET] = say_let,           [REDUCE_GROUP] = say_group,
+    [REDUCE_SUSPEND] = say_suspend,   [REDUCE_DEMAND] = say_demand,
     [REDUCE_DELAY] = say_delay,       [REDUCE_ITEM] = say_item,
     [REDUCE_IF_TRUE] = say_if,        [REDUCE_IF_FALSE] = say_if,
     [REDUCE_MATCH] = say_match,       [REDUCE_GUARD] = say_guard,

@@ -141,7 +141,7 @@ Redex redex_of(const StepEntry *e) {
   if (!f) return r;
   r.expr = f->kind == K_DEFINE ? NULL : f->expr;
   r.env = f->fields[ENV];
-  if (f->kind == K_CHILD) r.count = (int)f->index + 1;
+  if (f->kind == K_CHILD) r.count = step_turn(f->index) + 1;
   if (f->kind == K_ARMS) r.count = 1;
   if (f->kind == K_GUARD) r.count = 2; /* the scrutinee and the guard */
   return r;
@@ -150,17 +150,23 @@ Redex redex_of(const StepEntry *e) {
 /* The last child's value is the one that the frame received; the others are in
  * the frame's list, the last of them first. */
 const StepObj *redex_child(const Redex *r, int i) {
+  static const StepObj waiting = {.kind = V_PROMISE};
+  if (r->frame->kind == K_CHILD) i = step_turn_of(r->expr, r->frame->index, i);
+  if (i >= r->count) return &waiting; /* an argument that a strategy delays */
   if (i == r->count - 1) return r->value;
   const StepObj *list = r->frame->fields[DONE];
   for (int n = r->count - 2; n > i; n--) list = list->fields[OUTER];
   return list->fields[BOUND];
 }
 
-/* A callee that is a child is the last child. */
+/* A callee that is a child is the last child, and has its value. */
 const StepObj *redex_callee(const Redex *r) {
   if (!r->frame || r->frame->kind != K_CHILD) return NULL;
-  if (r->expr->kind != EX_CALL || r->count != r->expr->count + 1) return NULL;
-  return r->value;
+  int n = r->expr->count;
+  if (r->expr->kind != EX_CALL || !step_child(r->expr, n) ||
+      step_turn_of(r->expr, r->frame->index, n) >= r->count)
+    return NULL;
+  return redex_child(r, r->expr->count);
 }
 
 const Expr *redex_operator(const Redex *r) {

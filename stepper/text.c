@@ -147,13 +147,17 @@ static void mark_all(Piece *p) {
 /* Wraps the piece in a node: the children before `index` have values, and the
  * piece stands for child `index`.  `done` has the values of the children before
  * it, the last first. */
-static void around_child(Piece *p, const Expr *e, int index,
+static void around_child(Piece *p, const Expr *e, uint32_t index,
                          const StepObj *done) {
   Edits edits;
   VEC_INIT(&edits, p->s->mem);
-  for (int i = index; i-- > 0; done = done->fields[OUTER])
-    push_edit(&edits, e, step_child(e, i), done->fields[BOUND]);
-  push_edit(&edits, e, step_child(e, index), NULL);
+  const Expr *here = step_child(e, step_child_at(e, index));
+  for (; step_turn(index) > 0; done = done->fields[OUTER]) {
+    const StepObj *v = done->fields[BOUND];
+    const Expr *child = step_child(e, step_child_at(e, --index));
+    if (v->kind != V_PROMISE) push_edit(&edits, e, child, v);
+  }
+  push_edit(&edits, e, here, NULL);
   rewrite(p, e->span, &edits);
   VEC_DONE(&edits);
 }
@@ -246,7 +250,7 @@ static void around_definition(Piece *p, const Global *g) {
  * text. */
 const Expr *text_awaited(const StepObj *f) {
   switch ((StepObjKind)f->kind) {
-    case K_CHILD: return step_child(f->expr, (int)f->index);
+    case K_CHILD: return step_child(f->expr, step_child_at(f->expr, f->index));
     case K_BINDING: return f->expr->block->bindings[f->index].value;
     case K_ARMS: return f->expr->args[0];
     case K_GUARD: return f->expr->match->arms[f->index].guard;
@@ -304,7 +308,7 @@ static const Expr *around_frames(Piece *p, const Expr *inner, const StepObj *f,
     }
     inner = f->expr;
     if (f->kind == K_CHILD) {
-      around_child(p, inner, (int)f->index, f->fields[DONE]);
+      around_child(p, inner, f->index, f->fields[DONE]);
       if (first) mark_all(p);
     } else if (f->kind == K_ARMS || f->kind == K_GUARD) {
       around_match(p, f, text_awaited(f));
@@ -517,7 +521,7 @@ static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
   StrBuf line;
   strbuf_init(&p.text, s->mem);
   strbuf_init(&line, s->mem);
-  strbuf_add(&p.text, f->kind == K_FORCE ? "(a graph node that waited)" : "_");
+  strbuf_add(&p.text, f->kind == K_FORCE ? "(what waited)" : "_");
   mark_all(&p);
   const Expr *top = NULL;
   if (f->kind != K_FORCE) top = around_frames(&p, NULL, f, false);

@@ -277,7 +277,7 @@ static void print_resolved_value(Printer *p, const Global *g, bool continues) {
 
 const Unit *unit_imported_by(const Program *program, const Item *item) {
   const Unit *u = program->units;
-  while (u && u->import != item) u = u->next;
+  while (u && !(u->importer && u->import.lo == item->span.lo)) u = u->next;
   return u;
 }
 

@@ -130,7 +130,7 @@ typedef struct Unit {
   int step_count;
   struct Step *steps;
   const struct Unit *importer; /* NULL: it was not imported */
-  const Item *import;          /* the importer's item */
+  Span import;                 /* of the importer's item; passes copy items */
   struct Unit *next;
 } Unit;
 

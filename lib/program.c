@@ -193,7 +193,7 @@ static Unit *import_unit(Program *p, const Unit *from, const Item *item) {
   free(real);
   if (why) return import_refused(p, item, why);
   Unit *unit = done ? NULL : program_parse_file(p->host, path);
-  if (unit) unit->importer = from, unit->import = item;
+  if (unit) unit->importer = from, unit->import = item->span;
   return unit;
 }
 

@@ -211,6 +211,45 @@ static Binding let(Span span, Var *var, const Expr *value) {
   return (Binding){.kind = BIND_LET, .span = span, .var = var, .value = value};
 }
 
+/* Is it `fail`, which has any type, or does its type have parts that nothing in
+ * it tells, as `None` and calls without arguments may? */
+static bool is_of_any_type(const ExprWalk *w) {
+  const Expr *e = w->at;
+  const OpInfo *op = expr_operator(e);
+  if (op && op->special == SPECIAL_FAIL) return true;
+  if (e->kind == EX_CTOR) return e->targ_count && !e->ctor->field_count;
+  return w->role == ROLE_CALLEE && e->targ_count && !w->parent->count;
+}
+
+/* Values of `let`s and functions are written with their types. */
+static bool leaves_type_open(const Program *p, const Expr *e) {
+  ExprWalk w;
+  bool open = false;
+  expr_walk_start(&w, p->mem, WALK_ENTER, e);
+  while (!open && expr_walk_next(&w)) {
+    bool told = w.at->kind == EX_FN ||
+                (w.role == ROLE_VALUE &&
+                 w.parent->block->bindings[w.index].kind == BIND_LET);
+    if (told) expr_walk_skip(&w);
+    else open = is_of_any_type(&w);
+  }
+  expr_walk_end(&w);
+  return open;
+}
+
+const Expr *expr_of_type(Program *p, Arena *arena, const Expr *e,
+                         const Expr *place) {
+  if (!leaves_type_open(p, e)) return e;
+  Binding *binding = ARENA_NEW(arena, Binding);
+  Var *var = var_for(p, arena, place);
+  if (!binding || !var) return e;
+  *binding = let(e->span, var, e);
+  Expr *block =
+      expr_block(arena, e->span, 1, binding, expr_use(arena, e->span, var));
+  block->type = place->type;
+  return block;
+}
+
 const Expr *call_inlined(Program *p, Arena *arena, const Expr *call,
                          const Expr *fn) {
   Copying c;
@@ -230,7 +269,8 @@ const Expr *call_inlined(Program *p, Arena *arena, const Expr *call,
   }
   const Expr *body = copy_expr(&c, fn->fn->body);
   copy_end(&c);
-  bool crosses = body && (body->type != call->type || !is_settled(call->type));
+  bool crosses = body && (body->type != call->type || !is_settled(call->type) ||
+                          leaves_type_open(p, body));
   while (body && body->kind == EX_BLOCK) {
     for (int i = 0; i < body->block->count; i++)
       VEC_PUSH(&lets, body->block->bindings[i]);

@@ -49,7 +49,8 @@ static const Expr *fold_if(Program *p, Arena *arena, const Expr *e) {
   if (c->kind != EX_CONST || c->constant->rank != 0) return e;
   if (!pass_may_rewrite(p, e->span)) return e;
   const Expr *taken = e->args[tensor_i64_at(c->constant, 0) ? 1 : 2];
-  if (taken->kind != EX_IF || taken->sugar != SUGAR_ELSE_IF) return taken;
+  if (taken->kind != EX_IF || taken->sugar != SUGAR_ELSE_IF)
+    return expr_of_type(p, arena, taken, e);
   Expr *alone = arena_copy(arena, taken, sizeof *taken);
   if (!alone) return e;
   alone->sugar = e->sugar == SUGAR_ELSE_IF ? SUGAR_ELSE_IF : SUGAR_NONE;

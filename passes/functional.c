@@ -33,6 +33,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "ir/printer.h"
 #include "passes/rewrite.h"
 
 void functional_refuse(Functional *f, Span span, const char *remedy,
@@ -307,12 +308,6 @@ static void find_state_type(Functional *f) {
 
 /* --- Items ---------------------------------------------------------------- */
 
-static const Unit *imported(const Unit *u, const Item *import) {
-  for (const Unit *of = u->next; of; of = of->next)
-    if (of->import == import) return of;
-  return NULL;
-}
-
 /* Imported texts stand in the place of their `import`. */
 static void add_items(Functional *f, const Unit *u) {
   typedef struct Place {
@@ -329,7 +324,8 @@ static void add_items(Functional *f, const Unit *u) {
       continue;
     }
     const Item *item = &at->unit->items[at->next++];
-    const Unit *of = item->kind == ITEM_IMPORT ? imported(u, item) : NULL;
+    const Unit *of =
+        item->kind == ITEM_IMPORT ? unit_imported_by(f->p, item) : NULL;
     if (of) VEC_PUSH(&places, (Place){.unit = of});
     else if (item->kind != ITEM_IMPORT) VEC_PUSH(&f->items, item);
     if (of && of->meta_count)

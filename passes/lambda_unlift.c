@@ -17,8 +17,8 @@
  * in scope there, and each call within the function itself the parameter.
  *
  * A host may call what a text defines, so definitions stay where nothing runs:
- * in a text without expressions, values or `@main`, as RemoveUnusedFunctions
- * has it.  So do those with type parameters or attributes, and parameters that
+ * in a text without expressions or `@main`, as RemoveUnusedFunctions has
+ * it.  So do those with type parameters or attributes, and parameters that
  * a shape may depend on. */
 #include <string.h>
 
@@ -44,7 +44,6 @@ typedef struct Def {
 typedef struct Unlift {
   Program *p;
   Arena *arena;
-  bool runs;    /* something in the text runs */
   PtrMap of;    /* Global -> Def */
   PtrMap bound; /* Var -> before which binding it is in scope, and one */
   PtrMap now;   /* a parameter that goes -> Var */
@@ -76,7 +75,6 @@ static void add_definition(Unlift *u, const Item *item) {
   d->moves = !main && may_move(g->value);
   memset(differ, 0, (n + 1) * sizeof *differ);
   memset(same, 0, (n + 1) * sizeof(Var *));
-  u->runs |= main;
   VEC_PUSH(&u->defs, d);
   ptrmap_put(&u->of, g, d);
 }
@@ -107,12 +105,9 @@ static void note_unit(void *data, Unit *unit) {
     if (g->value) note_mentions(u, g->value, ptrmap_get(&u->of, g));
     for (const Global *of = g->instances; of; of = of->next_instance)
       if (of->value) note_mentions(u, of->value, NULL);
-    u->runs |= unit->items[i].kind != ITEM_DEF;
   }
-  for (int i = 0; i < unit->step_count; i++) {
+  for (int i = 0; i < unit->step_count; i++)
     if (unit->steps[i].expr) note_mentions(u, unit->steps[i].expr, NULL);
-    u->runs = true;
-  }
 }
 
 /* Of definitions that are homes of each other in a ring one stays. */
@@ -355,7 +350,7 @@ Unit *pass_lambda_unlift(Program *p, Unit *unit) {
   unit = unit_with_lets(p, unit);
   if (unit) unit_each(p, unit, add_definitions, &u);
   if (unit) unit_each(p, unit, note_unit, &u);
-  if (unit && u.runs) unlift(&u, unit);
+  if (unit && unit_runs(p, unit)) unlift(&u, unit);
   VEC_DONE(&u.defs);
   VEC_DONE(&u.moved);
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);

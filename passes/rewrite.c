@@ -5,6 +5,8 @@
  * written. */
 #include "passes/rewrite.h"
 
+#include <string.h>
+
 #include "ops/ops.h"
 #include "types/types.h"
 
@@ -13,6 +15,21 @@ void unit_each(Program *p, Unit *unit, void (*visit)(void *data, Unit *u),
   for (Unit *u = p->units; u; u = u->next)
     if (u == unit || (u->importer && !(u->source && u->source->library)))
       visit(data, u);
+}
+
+static void note_runs(void *data, Unit *u) {
+  bool *runs = data;
+  for (int i = 0; i < u->item_count && !*runs; i++) {
+    const Item *item = &u->items[i];
+    *runs = item->kind == ITEM_EXPR ||
+            (item->kind == ITEM_DEF && strcmp(item->name->text, "main") == 0);
+  }
+}
+
+bool unit_runs(Program *p, Unit *unit) {
+  bool runs = false;
+  unit_each(p, unit, note_runs, &runs);
+  return runs;
 }
 
 /* A graph variable that is evaluated where it stands becomes a `let`.  The

@@ -18,6 +18,9 @@ typedef const Expr *RewriteWith(void *data, Program *p, Arena *arena,
                                 const Expr *e);
 Unit *unit_rewrite_with(Program *p, Unit *unit, RewriteWith *rewrite,
                         void *data);
+/* Does something in the text run when it does, an expression or `@main`?  Else
+ * it is a module, and a host calls its functions. */
+bool unit_runs(Program *p, Unit *unit);
 /* Makes lets of the graph variables that are evaluated where they stand, in all
  * definitions, for passes that look from one into another. */
 Unit *unit_with_lets(Program *p, Unit *unit);
@@ -52,6 +55,10 @@ bool expr_joins_types(const Expr *e);
 /* Is it an operator's call whose shape may depend on the value of an operand?
  * The checker knows more of it where it knows that value. */
 bool expr_computes_shape(const Expr *e);
+/* The expression, to stand in the place of another one: where its text leaves
+ * its type to its place, as that of `fail` does, as the value of a `let`. */
+const Expr *expr_of_type(Program *p, Arena *arena, const Expr *e,
+                         const Expr *place);
 /* Does a call of this function mean no more than its body with the arguments in
  * the places of the parameters?  Entering one with parameters in brackets, or
  * with arguments whose dimensions only the function knows, does more. */

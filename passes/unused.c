@@ -5,8 +5,9 @@
  *   def @once(%x: int32) -> int32 { %x }        ==>   def @once ...
  *   @once(1);                                         @once(1);
  *
- * After TVM's pass of that name, whose roots are its entry functions.  A text
- * of definitions alone, without `@main`, is a library: all of it stays. */
+ * After TVM's pass of that name, whose roots are its entry functions.  Of a
+ * text without expressions and `@main`, as a module with state is one, a host
+ * calls any function: all of it stays. */
 #include <string.h>
 
 #include "passes/rewrite.h"
@@ -15,7 +16,6 @@ typedef struct Unused {
   Program *p;
   PtrMap reached; /* Globals of texts */
   VEC(const Global *) todo;
-  bool entered; /* there is something that runs */
 } Unused;
 
 static void reach(Unused *u, const Global *g) {
@@ -40,10 +40,8 @@ static void add_roots(void *data, Unit *unit) {
     const Global *g = item_global(u->p, item);
     bool main = item->kind == ITEM_DEF && strcmp(item->name->text, "main") == 0;
     if (g && (main || item->kind != ITEM_DEF)) reach(u, g);
-    u->entered |= main;
   }
   for (int i = 0; i < unit->step_count; i++) reach_from(u, unit->steps[i].expr);
-  u->entered |= unit->step_count > 0;
 }
 
 static void keep_reached(void *data, Unit *unit) {
@@ -74,7 +72,7 @@ Unit *pass_remove_unused(Program *p, Unit *unit) {
     for (const Global *of = g->instances; of; of = of->next_instance)
       if (of->value) reach_from(&u, of->value);
   }
-  if (u.entered) unit_each(p, unit, keep_reached, &u);
+  if (unit_runs(p, unit)) unit_each(p, unit, keep_reached, &u);
   VEC_DONE(&u.todo);
   ptrmap_done(&u.reached);
   return mem_exhausted(p->mem) ? NULL : unit;

@@ -252,6 +252,28 @@ gives(opt("let \@k = 7;\n(5, 6);\n", '--trial-timeout', 0.2, '--reduce', $slow),
 gives(opt($sums, '--reduce', 'true'), 1, '',
       qr/`true .*` does not fail for the whole program/, 'nothing to reduce');
 
+# `fail` has the type that its place asks for, so it takes one along.
+my $any = <<'END';
+def @g() -> Tensor[(2), float32] { fail(message="g") }
+def @f(%x: Tensor[(2), float32]) -> (float32, float32) {
+  let %a = max(@g(), axis=[0]);
+  (%a, max(if (True) { fail(message="f") } else { %x }, axis=[0]))
+}
+END
+is(opt($any, '--verify', '--passes', $_)->{err}, '', "fail keeps its type: $_")
+    for qw(Inline FoldConstant PartialEval);
+
+# A module with state keeps what a host calls, and its imports.
+spew(scratch('net.rly'), 'type Net { Net(int32) } def @new() { Net(1) }');
+my $module = <<'END';
+import "net.rly";
+let @net = ref(@new());
+def @step(%x: int32) { match (ref_read(@net)) { Net(%n) => %n + %x } }
+END
+like(opt($module, '--verify', '--passes', $_)->{out},
+     qr/^type Net.*^def \@new.*^def \@step/ms, "a module: $_")
+    for qw(RemoveUnusedFunctions LambdaUnlift LambdaLift UnCPS);
+
 # Arguments.
 my $fold = "def \@f() { (1 + 1, [1, 2] + 1) }\n";
 like(opt($fold, '--passes', 'FoldConstant( elements = 1 )')->{out},

@@ -130,16 +130,20 @@ static const Tensor *times(Steps *s, const Tensor *x, double real) {
   return STEP(s, OP_FIXED_POINT_MULTIPLY, attrs, x);
 }
 
-/* Requantized; what is below the zero point, then alpha times that and
- * 1 - alpha times the new zero point. */
+/* Requantized, where there is another scale; what is below the zero point, then
+ * alpha times that and 1 - alpha times the new zero point. */
 bool kernel_qnn_leaky_relu(OpCall *call) {
   Steps s = {.call = call};
   const Tensor *const *a = call->args;
   double alpha = attr_real(call->attrs, ATTR_alpha);
   const Tensor *x = step_cast(&s, a[0], DT_INT32);
-  const Tensor *all = requantized(&s, x, a + 1, -1, a + 3, DT_INT32);
+  const Tensor *all = x, *zero = a[2];
+  if (call->arg_count > 3) {
+    all = requantized(&s, x, a + 1, -1, a + 3, DT_INT32);
+    zero = a[4];
+  }
   const Tensor *slope = times(&s, all, alpha);
-  const Tensor *rest = times(&s, a[4], 1 - alpha);
+  const Tensor *rest = times(&s, zero, 1 - alpha);
   const Tensor *below = STEP(&s, OP_ADD, NULL, slope, rest);
   const Tensor *is_below = STEP(&s, OP_LESS, NULL, x, a[2]);
   return clamped(&s, STEP(&s, OP_WHERE, NULL, is_below, below, all));

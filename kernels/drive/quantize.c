@@ -50,7 +50,7 @@ static bool run_share(const void *data, const Share *share) {
 /* Are the operands from `first` on single numbers? */
 static bool all_numbers(const OpCall *call, int first) {
   for (int i = first; i < call->arg_count; i++)
-    if (call->args[i]->rank != 0) return false;
+    if (tensor_count(call->args[i]) != 1) return false;
   return true;
 }
 

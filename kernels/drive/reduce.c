@@ -206,7 +206,9 @@ bool kernel_argmax(OpCall *call) { return arg_reduce(call, false); }
 bool kernel_argmin(OpCall *call) { return arg_reduce(call, true); }
 
 /* --- variance ---------------------------------------------------------------
- * A second pass over d = (x - mean)^2, each step rounded to the dtype. */
+ * A second pass over d = (x - mean)^2, each step rounded to the dtype; a sum of
+ * 16-bit floats is rounded when it has been divided, as in a mean: neither the
+ * sum nor the count need fit. */
 
 /* out = a op b, by the element-wise kernels; out may be a or b. */
 static bool combine(OpCall *call, OpId op, const Tensor *a, const Tensor *b,
@@ -230,11 +232,9 @@ bool kernel_variance(OpCall *call) {
                         attr_bool(call->attrs, ATTR_keepdims));
   bool ok = combine(call, OP_SUBTRACT, x, call->args[1], square) &&
             combine(call, OP_MULTIPLY, square, square, square) &&
-            reduce(call, REDUCE_SUM, square, &out, axes, 1);
+            reduce(call, REDUCE_SUM, square, &out, axes, divisor);
   tensor_drop(call->heap, square);
-  Value by = bits_from_i64(x->dtype, divisor);
-  Tensor count = tensor_on_bits(x->dtype, &by);
-  return ok && combine(call, OP_DIVIDE, call->outs[0], &count, call->outs[0]);
+  return ok;
 }
 
 /* --- collapse_sum -------------------------------------------------------- */

@@ -34,13 +34,13 @@ static RuleStatus rule_unary_bool(RuleCall *c) {
   return unary_of(c, TAKES_BOOL);
 }
 
-/*   x : (d..., t)    t floating-point
- *   ----------------------------------
+/*   x : (d..., t)    t numeric
+ *   ---------------------------
  *   isnan(x) : (d..., bool)                                                 */
-RULE(float_test, "(d..., t) -> (d..., bool), t floating-point",
-     .takes = TAKES_FLOAT, .fits = FITS_ALWAYS, .gives_bool = true);
-static RuleStatus rule_float_test(RuleCall *c) {
-  if (!rule_class(c, 0, TAKES_FLOAT)) return RULE_ERROR;
+RULE(number_test, "(d..., t) -> (d..., bool), t numeric", .takes = TAKES_NUMBER,
+     .fits = FITS_ALWAYS, .gives_bool = true);
+static RuleStatus rule_number_test(RuleCall *c) {
+  if (!rule_class(c, 0, TAKES_NUMBER)) return RULE_ERROR;
   return like_operand(c, 0, DT_BOOL);
 }
 

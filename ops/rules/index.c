@@ -210,26 +210,13 @@ static RuleStatus rule_adv_index(RuleCall *c) {
   return rule_result(c, x->dtype, rank, dims);
 }
 
-/*   x : (d..., t)    i : (e..., int)    u : (e..., t)    e[j] <= d[j], j not k
- *   --------------------------------------------------------------------------
- *   scatter_elements(x, i, u, axis=k) : (d..., t)                           */
-RULE(scatter_elements, "(d..., t), (e..., int), (e..., t) -> (d..., t)");
-static RuleStatus rule_scatter_elements(RuleCall *c) {
-  int axis;
-  if (!rule_class(c, 1, TAKES_INT) || !rule_same_dtype(c, 0, 2) ||
-      !rule_axis(c, ATTR_axis, c->args[0].rank, &axis) ||
-      !index_fits(c, 1, axis) ||
-      !rule_fits(c, 2, c->args[1].rank, c->args[1].dims))
-    return RULE_ERROR;
-  return rule_result_alike(c);
-}
-
 /*   x : (d..., t)    i : (e..., int)    u : (f..., t)    e[j] <= f[j], and
  *   e[j] <= d[j] for j not k
  *   ------------------------------------------------------------------------
- *   scatter_add(x, i, u, axis=k) : (d..., t)                                */
-RULE(scatter_add, "(d..., t), (e..., int), (f..., t) -> (d..., t), f >= e");
-static RuleStatus rule_scatter_add(RuleCall *c) {
+ *   scatter_elements(x, i, u, axis=k) : (d..., t)                           */
+RULE(scatter_elements,
+     "(d..., t), (e..., int), (f..., t) -> (d..., t), f >= e");
+static RuleStatus rule_scatter_elements(RuleCall *c) {
   const RuleType *at = &c->args[1], *updates = &c->args[2];
   int axis;
   bool more = false;
@@ -246,7 +233,7 @@ static RuleStatus rule_scatter_add(RuleCall *c) {
   if (more)
     rule_warn(c,
               "of `updates` %s only as many as there are indices, %s, are "
-              "added, as in Relay",
+              "used, as in Relay",
               rule_shape(c, 2), rule_shape(c, 1));
   return rule_result_alike(c);
 }

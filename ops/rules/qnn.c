@@ -8,18 +8,25 @@
 
 /* --- From and to real numbers -------------------------------------------- */
 
-/* Operands i and i + 1 are a scale and a zero point: scalars, or one of each
- * for an element of the axis. */
+/* One element serves all, whatever the rank, as in Relay. */
+static bool is_single(const RuleType *t) {
+  for (int i = 0; i < t->rank; i++)
+    if (!dim_is(t->dims[i], 1)) return false;
+  return true;
+}
+
+/* Operands i and i + 1 are a scale and a zero point: of one element each, or
+ * of one for each element of the axis. */
 static bool scale_and_zero(RuleCall *c, int i) {
   const RuleType *x = &c->args[0];
   int axis = 0;
   if (!rule_dtype(c, i, DT_FLOAT32) || !rule_dtype(c, i + 1, DT_INT32))
     return false;
-  if (c->args[i].rank == 0 && c->args[i + 1].rank == 0) return true;
+  if (is_single(&c->args[i]) && is_single(&c->args[i + 1])) return true;
   Dim last = attr_int(c->attrs, ATTR_axis);
   if (!rule_axis_value(c, ATTR_axis, last, x->rank, &axis)) return false;
   for (int k = i; k <= i + 1; k++)
-    if (c->args[k].rank != 0 && !rule_fits(c, k, 1, &x->dims[axis]))
+    if (!is_single(&c->args[k]) && !rule_fits(c, k, 1, &x->dims[axis]))
       return false;
   return true;
 }
@@ -76,10 +83,6 @@ static bool is_small_int(RuleCall *c, int i) {
   return false;
 }
 
-static bool is_single(const RuleType *t) {
-  return t->rank == 0 || (t->rank == 1 && dim_is(t->dims[0], 1));
-}
-
 /* Operand i is a number, or a vector of so many. */
 static bool rule_per_axis(RuleCall *c, int i, DType dtype, Dim n) {
   if (!rule_dtype(c, i, dtype)) return false;
@@ -120,22 +123,27 @@ RULE(qnn_unary,
      "32 bits");
 static RuleStatus rule_qnn_unary(RuleCall *c) {
   if (!is_small_int(c, 0) || !rule_single_scale(c, 1) ||
-      !rule_single_scale(c, 3))
+      (c->count > 3 && !rule_single_scale(c, 3)))
     return RULE_ERROR;
   return rule_result_alike(c);
 }
 
 /*   as qnn_unary    |alpha| <= 2^30
  *   -----------------------------------------------------
- *   qnn.leaky_relu(x, s1, z1, s2, z2, alpha=) : (d..., t)                   */
+ *   qnn.leaky_relu(x, s1, z1, s2, z2, alpha=) : (d..., t)
+ *
+ * Relay of 0.9 has no s2 and z2: they are s1 and z1.                        */
 RULE(qnn_leaky_relu,
-     "(d..., t), 2 times scale, zero point -> (d..., t), t integer of at most "
-     "32 bits");
+     "(d..., t), 1 or 2 times scale, zero point -> (d..., t), t integer of at "
+     "most 32 bits");
 static RuleStatus rule_qnn_leaky_relu(RuleCall *c) {
   double alpha = attr_real(c->attrs, ATTR_alpha);
   if (!(fabs(alpha) <= 0x1p30))
     return rule_attr_error(c, E0303, ATTR_alpha,
                            "alpha is from -2^30 to 2^30, not %g", alpha);
+  if (c->count == 4)
+    return rule_error(c, E0204, 3, "`%s` stands beside `%s`",
+                      rule_arg_name(c, 3), "output_zero_point");
   return rule_qnn_unary(c);
 }
 

@@ -164,8 +164,8 @@ fuzz_attrs := $(B)/fuzz/attrs
         deps-graph deps-onnx deps-python deps-notebook ready demo examples \
         test check conformance serial neon lint format promote docs bench \
         soak oom-tables walk threads depth sweep pass-agree planted late fuzz \
-        fuzz-attrs guided deps-guided install install-strip uninstall dist \
-        wheel clean help FORCE
+        fuzz-grad fuzz-attrs guided deps-guided install install-strip \
+        uninstall dist wheel clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -525,6 +525,9 @@ planted: all    ## all mistakes of tests/planted, found by bisection and reduced
 
 fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
 	@$(differ) --count $(N) --seed $(SEED) --size $(SIZE)
+
+fuzz-grad: all  ## N random smooth functions: derivatives against differences
+	@RLY=$(B)/rly perl fuzz/smooth --count $(N) --seed $(SEED)
 
 # libFuzzer comes with clang.  The corpus is kept between runs.
 guided: all     ## fuzzing by coverage: TARGET=prompt or files, TIME seconds

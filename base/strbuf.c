@@ -14,7 +14,7 @@
 void strbuf_init(StrBuf *b, Mem *mem) { VEC_INIT(b, mem); }
 void strbuf_done(StrBuf *b) { VEC_DONE(b); }
 
-const char *strbuf_text(const StrBuf *b) { return b->data ? b->data : ""; }
+const char *strbuf_text(const StrBuf *b) { return b->len ? b->data : ""; }
 
 void strbuf_add_len(StrBuf *b, const char *text, size_t len) {
   if (len == SIZE_MAX || !VEC_RESERVE(b, len + 1)) return;

@@ -346,6 +346,9 @@ static Verdict check_here(Check *c, const double *x, double *moved) {
   VEC_CLEAR(&c->said);
   bool ok = reverse(c, y, x);
   rly_value_free(y);
+  if (ok && c->gradient.len != n)
+    strbuf_addf(&c->said, "vjp has %zu numbers for %zu of the arguments",
+                c->gradient.len, n);
   if (!ok || c->gradient.len != n) return c->said.len ? WRONG : AGAIN;
   VEC_CLEAR(&c->tangent);
   for (size_t i = 0; i < n; i++)
@@ -426,7 +429,11 @@ static Verdict check_function(Check *c) {
     VEC_CLEAR(&c->said);
     v = check_point(c, i);
   }
-  return v == AGAIN ? PASSED_OVER : v;
+  if (v != AGAIN) return v;
+  if (!c->said.len)
+    strbuf_add(&c->said,
+               "it fails or is no number beside each point that was tried");
+  return PASSED_OVER;
 }
 
 /* --- The command

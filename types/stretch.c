@@ -203,9 +203,12 @@ static void add_sum(Writing *w, int v, const Expr *d) {
   sum->name = put_let(w, "d", d);
 }
 
-/* Is it a vector that was added to each row of a matrix, or the like? */
-static bool is_row_of(const Type *row, const Type *matrix) {
-  return row->rank == 1 && matrix->rank == 2 && !dim_is_any(row->dims[0]) &&
+/* Is it a vector that was added to each row of a matrix, or the like?  Rules of
+ * other operators sum over the rows themselves. */
+static bool is_row_of(const StretchOp *op, const Type *row,
+                      const Type *matrix) {
+  return op_is_elementwise(op->attrs->op) && row->rank == 1 &&
+         matrix->rank == 2 && !dim_is_any(row->dims[0]) &&
          dim_same(row->dims[0], matrix->dims[1]);
 }
 
@@ -215,7 +218,7 @@ static void add_part(Writing *w, const StretchOp *op, int v, const Expr *d,
   const Stretch *s = w->s;
   bool alike = op_is_elementwise(op->attrs->op) &&
                same_shape(s->types[v], s->types[op->first]);
-  if (!exact && !alike && is_row_of(s->types[v], s->types[op->first])) {
+  if (!exact && !alike && is_row_of(op, s->types[v], s->types[op->first])) {
     VEC_PUSH(&w->sums[v].products, ((Product){put_let(w, "a", d), NULL}));
     return;
   }

@@ -175,6 +175,20 @@ static void keep_values(const struct Derivative *d, Cell *r, int n,
   }
 }
 
+/* Does nobody else hold the value, nor one of those below it? */
+static bool is_alone(Value v) {
+  while (obj_unshared(v.obj) && is_dual(v)) v = dual_primal(v);
+  return obj_unshared(v.obj);
+}
+
+/* Of the operands that end those that are alone: a sum of adjoints may be a
+ * value that the program still has. */
+static uint32_t alone(int n, const Value *args, uint32_t ending) {
+  for (int i = 0; ending && i < n && i < 32; i++)
+    if (!is_alone(args[i])) ending &= ~((uint32_t)1 << i);
+  return ending;
+}
+
 /* Of the operands that end those that no rule reads: a result may be written
  * over them. */
 static uint32_t unread(const OpSite *site, int n, const Value *args,
@@ -196,6 +210,7 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
   if (!own) return vm_out_of_memory(s);
   Value *under = own + n;
   int level = 0;
+  ending = alone(n, args, ending);
   for (int i = 0; i < n; i++) {
     own[i] = site->op->flat ? (Value){.tensor = (Tensor *)dual_tensor(args[i])}
                             : dual_active(s, args[i]);

@@ -163,9 +163,9 @@ fuzz_attrs := $(B)/fuzz/attrs
 .PHONY: all lib units deps deps-bench deps-fftw deps-neon deps-browser \
         deps-graph deps-onnx deps-python deps-notebook ready demo examples \
         test check conformance serial neon lint format promote docs bench \
-        soak oom-tables walk threads depth sweep pass-agree planted late fuzz \
-        fuzz-grad fuzz-attrs guided deps-guided install install-strip \
-        uninstall dist wheel clean help FORCE
+        soak oom-tables walk threads depth sweep pass-agree fuzz-passes \
+        planted late fuzz fuzz-grad fuzz-attrs guided deps-guided install \
+        install-strip uninstall dist wheel clean help FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -528,6 +528,9 @@ fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
 
 fuzz-grad: all  ## N random smooth functions: derivatives against differences
 	@RLY=$(B)/rly perl fuzz/smooth --count $(N) --seed $(SEED)
+
+fuzz-passes: $(differ) ## what passes make of such programs, drawn by the seed
+	@$(differ) --ways 1 --count $(N) --seed $(SEED) --size $(SIZE)
 
 # libFuzzer comes with clang.  The corpus is kept between runs.
 guided: all     ## fuzzing by coverage: TARGET=prompt or files, TIME seconds

@@ -6,8 +6,11 @@
  *   differ --print [--seed S] [--size K]      shows a generated program
  *   differ --conformance DIR                  runs the language suite
  *   differ FILE...                            runs these files
- *   differ --passes A,B ...                   the VM runs what these passes of
- *          rly opt make of each
+ *   differ --passes 'A,B;C' ...               the VM runs what each of these
+ *          pipelines of rly opt makes of each
+ *   differ --ways N                           the same of pipelines that the
+ * seed draws: no pass, -O1, -O2, one pass alone, N sequences by chance; 0:
+ *          every pass alone
  *
  * Programs run in processes of their own, so that a crash or an endless loop is
  * a difference like any other: generated ones in batches and, where a batch
@@ -20,6 +23,7 @@
  *
  * A program that differs is reduced (reduce.h) as long as it differs in the
  * same way, and printed with both transcripts. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +35,7 @@
 #include "fuzz/duel.h"
 #include "fuzz/reduce.h"
 #include "fuzz/suite.h"
+#include "passes/pipeline.h"
 #include "tests/process.h"
 
 static const uint64_t MAX_STEPS = 300000;
@@ -47,7 +52,52 @@ typedef struct Options {
   bool print;
   const char *suite;
   const char *passes; /* NULL: none */
+  int ways;           /* of --ways; -1: not given */
 } Options;
+
+/* --- Passes --------------------------------------------------------------- */
+
+enum { SEQUENCE = 6 }; /* passes */
+
+/* The rows of passes that rly opt runs. */
+static int pass_rows(const PassInfo **rows) {
+  int n = 0;
+  for (int i = 0; i < pass_count; i++)
+    if (pass_info[i].bound && isupper((unsigned char)*pass_info[i].name))
+      rows[n++] = &pass_info[i];
+  return n;
+}
+
+/* Knuth's generator; its high bits are the better ones. */
+static int draw(uint64_t *state, int n) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (int)((*state >> 33) % (uint64_t)n);
+}
+
+static void add_pipelines(const Options *o, uint64_t seed, StrBuf *out) {
+  const PassInfo *rows[PIPELINE_MAX];
+  int count = pass_rows(rows);
+  uint64_t state = seed;
+  strbuf_addf(out, ";%s;%s", pipeline_level(1), pipeline_level(2));
+  for (int i = 0; i < count; i++)
+    if (o->ways == 0 || seed % (uint64_t)count == (uint64_t)i)
+      strbuf_addf(out, ";%s", rows[i]->name);
+  for (int i = 0; i < o->ways; i++)
+    for (int k = 0; k < SEQUENCE; k++)
+      strbuf_addf(out, "%c%s", k ? ',' : ';', rows[draw(&state, count)]->name);
+}
+
+/* Runs one program by both machines, after the passes that the options and the
+ * seed say. */
+static void run_duel(Duel *d, const Options *o, uint64_t seed, const char *path,
+                     const char *text, size_t len) {
+  StrBuf pipelines;
+  strbuf_init(&pipelines, d->vm.mem);
+  if (o->ways >= 0) add_pipelines(o, seed, &pipelines);
+  d->passes = o->ways >= 0 ? strbuf_text(&pipelines) : o->passes;
+  duel_run(d, path, text, len);
+  strbuf_done(&pipelines);
+}
 
 /* --- One program -------------------------------------------------------- */
 
@@ -58,13 +108,13 @@ static void tell(const Duel *d) {
 }
 
 /* Runs in the child; never returns. */
-static void child_run(Mem *mem, const Options *o, const char *path,
-                      const char *text, size_t len, bool show) {
+static void child_run(Mem *mem, const Options *o, uint64_t seed,
+                      const char *path, const char *text, size_t len,
+                      bool show) {
   setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
   Duel d;
   duel_init(&d, mem, MAX_STEPS);
-  d.passes = o->passes;
-  duel_run(&d, path, text, len);
+  run_duel(&d, o, seed, path, text, len);
   if (show) tell(&d);
   duel_done(&d);
   exit((int)d.outcome); /* exit, not _exit, so that the leak checker runs */
@@ -72,11 +122,12 @@ static void child_run(Mem *mem, const Options *o, const char *path,
 
 /* A DuelOutcome, or CRASHED.  The exit status is the outcome, so nothing else
  * needs to be sent back. */
-static int outcome_of(Mem *mem, const Options *o, const char *path,
-                      const char *text, size_t len, bool show) {
+static int outcome_of(Mem *mem, const Options *o, uint64_t seed,
+                      const char *path, const char *text, size_t len,
+                      bool show) {
   fflush(stdout);
   pid_t child = fork();
-  if (child == 0) child_run(mem, o, path, text, len, show);
+  if (child == 0) child_run(mem, o, seed, path, text, len, show);
   int status;
   if (child < 0 || waitpid(child, &status, 0) != child) return CRASHED;
   if (show && WIFSIGNALED(status))
@@ -90,6 +141,7 @@ static int outcome_of(Mem *mem, const Options *o, const char *path,
 typedef struct Hunt {
   Mem *mem;
   const Options *o;
+  uint64_t seed;
   StrBuf text;
   int outcome;
 } Hunt;
@@ -99,7 +151,7 @@ static int hunt_outcome(Hunt *h, const GenProgram *p, bool show) {
   VEC_CLEAR(&h->text);
   gen_program_text(p, &h->text);
   if (h->text.len > TEXT_MAX) return DUEL_TOO_LONG;
-  return outcome_of(h->mem, h->o, "program.rly", strbuf_text(&h->text),
+  return outcome_of(h->mem, h->o, h->seed, "program.rly", strbuf_text(&h->text),
                     h->text.len, show);
 }
 
@@ -127,7 +179,7 @@ static bool hunt_one(Mem *mem, const Options *o, uint64_t seed,
   arena_init(&arena, mem);
   GenProgram p;
   generate(&arena, mem, seed, o->size, &p);
-  Hunt h = {.mem = mem, .o = o};
+  Hunt h = {.mem = mem, .o = o, .seed = seed};
   strbuf_init(&h.text, mem);
   h.outcome = hunt_outcome(&h, &p, false);
   counts[h.outcome]++;
@@ -150,10 +202,9 @@ static int generated_outcome(Mem *mem, const Options *o, uint64_t seed) {
   gen_program_text(&p, &text);
   Duel d;
   duel_init(&d, mem, MAX_STEPS);
-  d.passes = o->passes;
   d.outcome = DUEL_TOO_LONG;
   if (text.len <= TEXT_MAX)
-    duel_run(&d, "program.rly", strbuf_text(&text), text.len);
+    run_duel(&d, o, seed, "program.rly", strbuf_text(&text), text.len);
   int outcome = (int)d.outcome;
   duel_done(&d);
   strbuf_done(&text);
@@ -249,7 +300,7 @@ static int run_file(Mem *mem, const Options *o, const char *path) {
     printf("%s: cannot be read\n", path);
     return 1;
   }
-  int outcome = outcome_of(mem, o, path, text.data, text.len, true);
+  int outcome = outcome_of(mem, o, o->seed, path, text.data, text.len, true);
   text_free(&text);
   printf("%s: %s\n", path, names[outcome]);
   return outcome != DUEL_SAME;
@@ -272,19 +323,20 @@ static int read_options(int argc, char **argv, Options *o) {
     else if (!strcmp(name, "size")) o->size = atoi(argv[i]);
     else if (!strcmp(name, "conformance")) o->suite = argv[i];
     else if (!strcmp(name, "passes")) o->passes = argv[i];
+    else if (!strcmp(name, "ways")) o->ways = atoi(argv[i]);
     else return -1;
   }
   return i;
 }
 
 int main(int argc, char **argv) {
-  Options o = {.seed = 1, .count = 100, .size = 120};
+  Options o = {.seed = 1, .count = 100, .size = 120, .ways = -1};
   Mem mem;
   int first = read_options(argc, argv, &o);
   if (first < 0 || !mem_init(&mem, SIZE_MAX)) {
     fputs(
         "usage: differ [--seed S] [--count N] [--size K] [--print] "
-        "[--conformance DIR] [--passes A,B] [FILE...]\n",
+        "[--conformance DIR] [--passes 'A,B;C'] [--ways N] [FILE...]\n",
         stderr);
     return 2;
   }

@@ -15,6 +15,7 @@
 #include "ir/print.h"
 #include "lib/handles.h"
 #include "passes/pass.h"
+#include "passes/pipeline.h"
 #include "smallstep/step.h"
 
 enum { VM_SECONDS = 60 };
@@ -152,8 +153,6 @@ static void run_vm(Duel *d, rly_program *p) {
   rly_session_free(s);
 }
 
-/* --- Both --------------------------------------------------------------- */
-
 /* The reason goes into the VM's transcript, for whoever runs a single file. */
 static void refused(Duel *d, rly_context *cx) {
   d->outcome = DUEL_REFUSED;
@@ -164,42 +163,44 @@ static void refused(Duel *d, rly_context *cx) {
 
 /* --- Passes --------------------------------------------------------------- */
 
-/* Replaces the text by what the pass makes of it; false after reporting. */
-static bool pass_text(rly_context *cx, const PassInfo *pass, StrBuf *text) {
-  rly_program *p = rly_program_new(cx);
-  if (!p) return false;
+static Unit *checked(rly_program *p, const StrBuf *text) {
   Unit *unit =
       program_parse_text(p, "passed.rly", strbuf_text(text), text->len);
-  if (unit) unit = pass_run(p->ir, unit, pass);
+  return unit && unit_check(p->ir, unit) ? unit : NULL;
+}
+
+/* Replaces the text by what the passes make of it, as rly opt does: in memory,
+ * but for what leaves no types, from whose text they go on. */
+static bool pass_all(rly_context *cx, const char *passes, StrBuf *text) {
+  Pipeline pipeline = {0};
+  rly_program *p = rly_program_new(cx);
+  Unit *unit = p && pipeline_read(p->ir, "passes", passes, &pipeline)
+                   ? checked(p, text)
+                   : NULL;
+  for (int i = 0; unit && i < pipeline.count; i++) {
+    unit = pass_call(p->ir, unit, &pipeline.calls[i]);
+    if (!unit || unit->facts & FACT_TYPES) continue;
+    VEC_CLEAR(text);
+    unit_print_checked(p->ir, unit, text);
+    rly_program_free(p);
+    p = rly_program_new(cx);
+    unit = p ? checked(p, text) : NULL;
+  }
   VEC_CLEAR(text);
   if (unit) unit_print_checked(p->ir, unit, text);
   rly_program_free(p);
   return unit != NULL;
 }
 
-/* As rly opt --passes. */
-static bool pass_all(rly_context *cx, const char *passes, StrBuf *text) {
-  const PassInfo *pass = pass_find("check");
-  while (pass && pass_text(cx, pass, text)) {
-    char name[64];
-    size_t n = strcspn(passes, ",");
-    if (!*passes) return true;
-    snprintf(name, sizeof name, "%.*s", (int)n, passes);
-    passes += n + (passes[n] == ',');
-    pass = pass_find(name);
-  }
-  return false;
-}
-
 /* A text that is refused is a difference, and the reason goes into the VM's
  * transcript. */
-static void run_passed(Duel *d, rly_context *cx, const char *source,
-                       size_t len) {
+static void run_passed(Duel *d, rly_context *cx, const char *passes,
+                       const char *source, size_t len) {
   StrBuf text;
   strbuf_init(&text, d->vm.mem);
   strbuf_add_len(&text, source, len);
   rly_program *p = rly_program_new(cx);
-  if (p && pass_all(cx, d->passes, &text) &&
+  if (p && pass_all(cx, passes, &text) &&
       rly_program_add_text(p, "passed.rly", strbuf_text(&text), text.len, 0) ==
           RLY_OK)
     run_vm(d, p);
@@ -208,14 +209,51 @@ static void run_passed(Duel *d, rly_context *cx, const char *source,
   strbuf_done(&text);
 }
 
+static bool same_transcripts(const Duel *d) {
+  return d->vm.len == d->step.len &&
+         !memcmp(strbuf_text(&d->vm), strbuf_text(&d->step), d->vm.len);
+}
+
+/* The transcript of the first pipeline that differs begins with its passes. */
+static bool agrees_after_each(Duel *d, rly_context *cx, const char *text,
+                              size_t len) {
+  const char *at = d->passes;
+  StrBuf passes;
+  bool same = true;
+  strbuf_init(&passes, d->vm.mem);
+  for (bool more = true; more && same; at++) {
+    size_t n = strcspn(at, ";");
+    VEC_CLEAR(&passes);
+    strbuf_add_len(&passes, at, n);
+    at += n;
+    more = *at != 0;
+    VEC_CLEAR(&d->vm);
+    run_passed(d, cx, strbuf_text(&passes), text, len);
+    same = same_transcripts(d);
+  }
+  if (!same) {
+    strbuf_add(&passes, ":\n");
+    strbuf_add_len(&passes, strbuf_text(&d->vm), d->vm.len);
+    VEC_CLEAR(&d->vm);
+    strbuf_add_len(&d->vm, strbuf_text(&passes), passes.len);
+  }
+  strbuf_done(&passes);
+  return same;
+}
+
+/* --- Both --------------------------------------------------------------- */
+
 static void run_both(Duel *d, rly_program *p, const char *text, size_t len) {
+  bool same;
   rly_diagnostics_clear(p->cx);
   run_step(d, p);
   if (d->outcome == DUEL_TOO_LONG) return;
-  if (d->passes) run_passed(d, p->cx, text, len);
-  else run_vm(d, p);
-  bool same = d->vm.len == d->step.len &&
-              !memcmp(strbuf_text(&d->vm), strbuf_text(&d->step), d->vm.len);
+  if (d->passes) {
+    same = agrees_after_each(d, p->cx, text, len);
+  } else {
+    run_vm(d, p);
+    same = same_transcripts(d);
+  }
   d->outcome = same ? DUEL_SAME : DUEL_DIFFERENT;
 }
 

@@ -1,5 +1,5 @@
 /* One program, run twice: by the VM, perhaps after passes, and by the
- * small-step machine.
+ * small-step machine; or by the VM more often, each time after other passes.
  *
  * A run leaves a transcript: what was printed, each value as JSON on a line of
  * its own, a run-time error as its code and line (after passes: its code).  The
@@ -20,8 +20,9 @@ typedef enum DuelOutcome {
 
 typedef struct Duel {
   uint64_t max_steps;
-  const char *passes; /* "A,B": the VM runs what these passes of rly opt make
-                         of the program; NULL: the program itself */
+  /* "A,B;C": the VM runs what each of these pipelines of rly opt makes of the
+   * program, an empty one among them; NULL: the program itself. */
+  const char *passes;
   DuelOutcome outcome;
   uint64_t steps;
   StrBuf vm, step; /* transcripts */

@@ -296,6 +296,7 @@ static const char *const commands[][WORDS] = {
      "LambdaUnlift,EliminateCommonSubexpr,DeadCodeElimination,"
      "RemoveUnusedFunctions"},
     {"opt", "--rules", "tests/rules/page.rly"},
+    {"opt", "--reduce", "! grep -q ref_write"},
     {"verify", "--trials", "8"},
     {"dump", "--format", "json"},
     {"dump", "--format", "html"},

@@ -34,6 +34,8 @@ holds("allocations fail in $_", -s => $stride{$_}, file => "tests/run/$_.rly")
 # Passes, on a program that gives each something to do.
 holds('opt: allocations fail', -s => 97, -c => 'opt',
       file => 'tests/oom/passes.rly');
+holds('opt: allocations fail, where --reduce has something to do', -s => 397,
+      -c => 'opt', file => 'tests/planted/1.rly');
 holds('fmt: allocations fail', -s => 97, -c => 'fmt',
       file => 'tests/run/law.rly');
 holds('fmt: allocations fail, with cells in data', -s => 101, -c => 'fmt',

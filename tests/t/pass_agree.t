@@ -1,10 +1,12 @@
 #!/usr/bin/env perl
 # Programs do the same at -O0, after each pass alone, after all of them, after
 # random sequences and at -O2: those of the conformance suites, as `rly` runs
-# them, with what they print and their errors; generated ones as rly opt
-# --verify runs them, which also calls each function with samples.  A sample of
-# both here; `make pass-agree` takes every program of the suites, and
-# AGREE_SEEDS generated ones (from AGREE_FROM on).
+# them, with what they print and their errors; models that rly stream feeds,
+# with the bits that come out and the state that is left; generated programs
+# as rly opt --verify runs them, which also calls each function with samples, and as
+# the step machine runs what was there before the passes.  A sample here; `make
+# pass-agree` takes every program of the suites, and AGREE_SEEDS generated ones
+# (from AGREE_FROM on), `make fuzz-passes` generated ones by the thousand.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -71,8 +73,64 @@ for my $i (grep { $_ % $every == 0 } 0 .. $#cases) {
 is("@other", '', "$checked programs of the suites do the same");
 cmp_ok($checked, '>', @cases / $every / 4, 'which is a fair part of them');
 
+# Streams: what comes out, and the state that is left.
+spew(scratch('mean.rly'), <<'END');
+// The mean of what has come so far, and how often it was above a bound.
+let @sum = ref(zeros(shape=[2], dtype="float32"));
+let @count = ref(0);
+let @above = ref(0);
+def @mean() -> Tensor[(2), float32] {
+  ref_read(@sum) / cast(ref_read(@count), dtype="float32")
+}
+def @note(%c: Ref[int32], %yes: bool) -> () {
+  if (%yes) { ref_write(%c, ref_read(%c) + 1) } else { () }
+}
+def @step(%x: Tensor[(1, 2), float32]) -> Tensor[(1, 2), float32] {
+  let %row = reshape(%x, newshape=[2]);
+  ref_write(@sum, ref_read(@sum) + %row);
+  ref_write(@count, ref_read(@count) + 1);
+  let %m = @mean();
+  @note(@above, max(%m) > 0.25f);
+  reshape(@mean() * cast(ref_read(@above), dtype="float32"), newshape=[1, 2])
+}
+END
+my $spotting = 'examples/spotting/spotting';
+my $charlm = 'examples/charlm/';
+my %streams = (
+  mean => [scratch('mean.rly'), pack('f<*', map { sin $_ } 1 .. 40)],
+  spotting => ["$spotting.rly", '', '--frame', 64, '--params',
+               "$spotting.safetensors", '--input',
+               'examples/spotting/audio.npy'],
+  charlm => ["${charlm}stream.rly", 'This program is free soft', '--params',
+             "${charlm}charlm.safetensors"],
+);
+sub streamed {
+  my ($program, $bytes, @flags) = @_;
+  my ($out, $state) = (scratch('out.npy'), scratch('state.safetensors'));
+  unlink $out, $state;
+  my $run = rly({in => $bytes}, 'stream', $program, '--step', 'step', @flags,
+                '--output', $out, '--save-state', $state);
+  return join "\n", $run->{status}, map { -e $_ ? slurp($_) : '' } $out, $state;
+}
+for my $name (sort keys %streams) {
+  my ($program, @rest) = @{$streams{$name}};
+  my $was = streamed($program, @rest);
+  cmp_ok(length $was, '>', 400, "$name: something comes out") or diag $was;
+  my @other;
+  for my $way (ways(length $name, $all || is_release() ? 0 : 6)) {
+    my $opt = rly('opt', @$way, $program);
+    spew($made, $opt->{out});
+    push @other, "@$way: $opt->{err}"
+      if $opt->{status} || streamed($made, @rest) ne $was;
+  }
+  is("@other", '', "$name: a stream has the same bits after passes");
+}
+
 SKIP: {
-  skip "no $differ", 1 unless -x $differ;
+  skip "no $differ", 2 unless -x $differ;
+  like(scalar `$differ --count 24 --seed $from --size 80 --ways 2`,
+       qr/^24 programs: \d+ agree, 0 differ, 0 crash/,
+       'the step machine agrees');
   my ($made, @wrong) = 0;
   for my $seed ($from .. $from + $seeds - 1) {
     spew($path, scalar `$differ --print --seed $seed --size 60`);

@@ -150,8 +150,10 @@ Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags) {
   Tensor *t = buffer ? tensor_on_buffer_take(heap, e->dtype, e->rank, e->shape,
                                              e->strides, buffer)
                      : NULL;
-  if (!t) report_elements(e, diags, E0501, "out of memory");
-  return t;
+  if (t) return t;
+  mem_raise_exhausted(heap->mem);
+  report_elements(e, diags, E0501, "out of memory");
+  return NULL;
 }
 
 Tensor *bytes_read(const char *path, Heap *heap, Diags *diags) {

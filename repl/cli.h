@@ -44,7 +44,7 @@ typedef struct Cli {
       patience;
   double lr, clip, validate;
   const char *loss, *optimizer, *schedule, *log;
-  bool resume, print;
+  bool resume, quiet, print;
   TextList params, inputs, breaks, plugin;
   TextList bind_shape, bind;
   TextList entries;                           /* of fmt */

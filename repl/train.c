@@ -118,6 +118,7 @@ static int prepare(Training *t, Host *h) {
     host_report(h);
     return exit_status(status);
   }
+  host_report_aside(h);
   VEC_CLEAR(&t->text);
   VEC_CLEAR(&t->settings);
   t->h = h;

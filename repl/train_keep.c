@@ -76,12 +76,14 @@ static void see_oldest(void *data, int64_t step) {
  */
 
 /* The settings that a checkpoint was made with, to be freed; NULL: it has none,
- * or memory is out. */
-static char *settings_of(const rly_tensors *ts) {
+ * or memory is out (*found). */
+static char *settings_of(const rly_tensors *ts, bool *found) {
   static const char cell[] = "@train.settings";
+  *found = false;
   for (size_t i = 0; i < rly_tensors_count(ts); i++) {
     const char *name = rly_tensors_name(ts, i);
     if (strncmp(name, cell, sizeof cell - 1)) continue;
+    *found = true;
     rly_tensor *tensor = rly_tensors_get(ts, name);
     size_t n = tensor ? (size_t)rly_tensor_count(tensor) : 0;
     char *text = tensor ? malloc(n + 1) : NULL;
@@ -111,11 +113,13 @@ static int check_settings(Training *t, const char *path) {
     host_report(t->h);
     return exit_status(status);
   }
-  char *was = settings_of(ts);
+  bool found;
+  char *was = settings_of(ts, &found);
   rly_tensors_free(ts);
   const char *now = strbuf_text(&t->settings);
   int code = 0;
-  if (!was) code = host_usage(t->h, "%s is no checkpoint of a run", path);
+  if (!was && found) code = host_out_of_memory(t->h);
+  else if (!was) code = host_usage(t->h, "%s is no checkpoint of a run", path);
   else if (strcmp(was, now)) {
     size_t at, from, a = differing(was, now, &at),
                      b = differing(now, was, &from);

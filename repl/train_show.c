@@ -61,7 +61,9 @@ static void log_epoch(const Training *t, const EpochReport *e) {
  */
 
 /* A log on stdout is for a program: nothing else is written there. */
-static bool is_silent(const Training *t) { return t->log == stdout; }
+static bool is_silent(const Training *t) {
+  return t->h->cli->quiet || t->log == stdout;
+}
 
 static void put_duration(StrBuf *out, double seconds) {
   long s = (long)(seconds + 0.5);

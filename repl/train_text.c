@@ -18,159 +18,10 @@
  *   @train.learned()    the weights
  *
  * `rly train --print` prints it, so that it can be read, and changed. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "repl/train.h"
-
-/* --- What the file has ---------------------------------------------------- */
-
-typedef struct Plan {
-  Training *t;
-  const Cli *cli;
-  rly_program *p;
-  const char *loss;
-  const rly_function *loss_fn;
-  const rly_type *weights; /* their type */
-  bool weighted;           /* the loss is (loss, how much it counts) */
-  int inputs;              /* of the loss beside the weights */
-  const rly_function *init, *batch, *data, *validation, *order;
-  const char *param; /* of the weights; NULL: none */
-  double lr;
-  uint64_t size, shards, epochs;
-  const char *optimizer; /* its name, without what stands in brackets */
-  const char *given;     /* "beta1=0.8f64"; "" */
-} Plan;
-
-/* An optimiser of the library: NAME(weights) begins, NAME_step goes on. */
-typedef struct Optimiser {
-  const char *name, *begin;
-  double rate; /* PyTorch's default */
-} Optimiser;
-
-static const Optimiser optimisers[] = {
-    {"adam", "adam", 0.001},      {"adamw", "adam", 0.001},
-    {"sgd", "sgd", 0.001},        {"rmsprop", "rmsprop", 0.01},
-    {"adagrad", "adagrad", 0.01},
-};
-enum { OPTIMISERS = sizeof optimisers / sizeof *optimisers };
-
-static const Optimiser *optimiser_named(const char *name) {
-  for (int i = 0; i < OPTIMISERS; i++)
-    if (!strcmp(optimisers[i].name, name)) return &optimisers[i];
-  return NULL;
-}
-
-static const rly_function *function_of(Plan *p, const char *name, int count) {
-  const rly_function *f = rly_program_function(p->p, name);
-  return f && rly_function_param_count(f) == count ? f : NULL;
-}
-
-static int refuse(Plan *p, const char *function, const char *why) {
-  const rly_function *f = rly_program_function(p->p, function);
-  char *type = f ? rly_function_type_text(p->p, f) : NULL;
-  int status = host_usage(p->t->h, "%s: `@%s` %s%s%s", p->t->file, function,
-                          why, type ? "; it is " : "", type ? type : "");
-  rly_text_free(p->t->h->cx, type);
-  return status;
-}
-
-static bool is_float_scalar(const rly_type *t) {
-  const char *dtype = rly_type_dtype(t);
-  return dtype && strstr(dtype, "float") && rly_type_rank(t) == 0;
-}
-
-static int find_loss(Plan *p) {
-  p->loss = p->cli->loss ? p->cli->loss : "loss";
-  if (*p->loss == '@') p->loss++;
-  p->loss_fn = rly_program_function(p->p, p->loss);
-  if (!p->loss_fn)
-    return host_usage(p->t->h,
-                      "%s has no function `@%s(weights, examples...)` to make "
-                      "small",
-                      p->t->file, p->loss);
-  int n = rly_function_param_count(p->loss_fn);
-  const rly_type *r = rly_function_result_type(p->loss_fn);
-  p->weighted = rly_type_kind(r) == RLY_TUPLE && rly_type_field_count(r) == 2 &&
-                is_float_scalar(rly_type_field(r, 0)) &&
-                is_float_scalar(rly_type_field(r, 1));
-  if (n < 1 || (!p->weighted && !is_float_scalar(r)))
-    return refuse(p, p->loss,
-                  "must take weights and give a float, or a float and how much "
-                  "it counts");
-  p->weights = rly_function_param_type(p->loss_fn, 0);
-  p->inputs = n - 1;
-  return 0;
-}
-
-/* The param of the weights' type: the only one, or what @init gives. */
-static int find_weights(Plan *p) {
-  p->init = function_of(p, "init", 1);
-  int found = 0;
-  for (int i = 0; i < rly_program_param_count(p->p); i++) {
-    if (rly_program_param_type(p->p, i) != p->weights) continue;
-    p->param = rly_program_param_name(p->p, i);
-    found++;
-  }
-  if (found > 1) p->param = NULL;
-  p->t->weights = p->param ? p->param : "";
-  if (p->init || p->param) return 0;
-  if (found)
-    return host_usage(
-        p->t->h,
-        "%s: %d params have the type of the weights; `@init(key)` "
-        "says how they begin",
-        p->t->file, found);
-  return host_usage(p->t->h,
-                    "%s has neither `@init(key)` nor a param of the weights' "
-                    "type",
-                    p->t->file);
-}
-
-static int find_examples(Plan *p) {
-  p->batch = function_of(p, "batch", 2);
-  p->data = function_of(p, "data", 0);
-  p->validation = function_of(p, "validation", 0);
-  p->order = function_of(p, "order", 3);
-  if (p->batch && p->data)
-    return host_usage(p->t->h, "%s has `@batch` and `@data`: which is meant?",
-                      p->t->file);
-  if (p->batch && p->cli->validate > 0)
-    return host_usage(p->t->h,
-                      "--validate holds a part of the data out, but `@batch` "
-                      "draws it: a function `@validation()` gives examples");
-  if (p->cli->validate >= 1)
-    return host_usage(p->t->h, "--validate takes a part, such as 0.1");
-  if (p->inputs > 0 || p->batch || p->data) return 0;
-  return refuse(p, p->loss, "takes no examples");
-}
-
-/* `name(...)` is the name and what is said of it. */
-static int find_optimizer(Plan *p) {
-  const char *text = p->cli->optimizer ? p->cli->optimizer : "adam";
-  Arena *arena = &p->p->arena;
-  size_t len = strcspn(text, "("), all = strlen(text);
-  bool closed = !text[len] || text[all - 1] == ')';
-  p->optimizer = arena_strndup(arena, text, len);
-  p->given = text[len] && closed
-                 ? arena_strndup(arena, text + len + 1, all - len - 2)
-                 : "";
-  if (!p->optimizer || !p->given) return host_out_of_memory(p->t->h);
-  const Optimiser *o = optimiser_named(p->optimizer);
-  p->lr = p->cli->lr > 0 ? p->cli->lr : o ? o->rate : 0.001;
-  if (*p->optimizer == '@' && closed) return 0;
-  if (o && closed) return 0;
-  Suggestion near = suggestion_for(p->optimizer);
-  for (int i = 0; i < OPTIMISERS; i++)
-    suggestion_offer(&near, optimisers[i].name);
-  return host_usage(
-      p->t->h,
-      "--optimizer %s: adam, adamw, sgd, rmsprop, adagrad, each "
-      "perhaps with (NAME=VALUE, ...), or @NAME of the file%s%s%s",
-      text, near.best ? "; did you mean `" : "", near.best ? near.best : "",
-      near.best ? "`?" : "");
-}
+#include "repl/train_plan.h"
 
 /* --- Text ------------------------------------------------------------------
  */
@@ -540,19 +391,8 @@ int train_write(Training *t) {
             .size = cli->batch,
             .shards = cli->shards,
             .epochs = cli->epochs};
-  int status = find_loss(&p);
-  if (!status) status = find_weights(&p);
-  if (!status) status = find_examples(&p);
-  if (!status) status = find_optimizer(&p);
+  int status = plan_find(&p);
   if (status) return status;
-  /* A function without parameters may give more than the loss names. */
-  const rly_function *gives = p.batch ? p.batch : p.data;
-  const rly_type *r = gives ? rly_function_result_type(gives) : NULL;
-  int parts = rly_type_kind(r) == RLY_TUPLE ? rly_type_field_count(r) : 1;
-  if (gives && parts != p.inputs)
-    return refuse(&p, p.batch ? "batch" : "data",
-                  "must give as many tensors as the loss takes beside the "
-                  "weights");
   put_settings(&p);
   put_params(&p);
   put_state(&p);
@@ -562,5 +402,5 @@ int train_write(Training *t) {
   put_look(&p);
   put_validation(&p);
   put_epoch(&p);
-  return mem_exhausted(t->h->program->mem) ? host_out_of_memory(t->h) : 0;
+  return plan_if_out(&p);
 }

@@ -128,7 +128,7 @@ typedef struct Run {
   bool said;        /* it wrote to standard error */
 } Run;
 
-enum { WORDS = 12 };
+enum { WORDS = 16 };
 
 typedef struct Case {
   const char *words[WORDS]; /* arguments after the program's name */
@@ -304,6 +304,9 @@ static const char *const commands[][WORDS] = {
     {"dump", "--bytecode"},
     {"step"},
     {"gradcheck"},
+    {"train", "--print"},
+    {"train", "--epochs", "1", "--epoch-steps", "2", "--clip", "1", "--shards",
+     "2", "--quiet", "--resume", "-o", "build/oom.train"},
     {"test", "--promote"},
     {"import"},
     {"import", "--stateful"},

@@ -66,6 +66,11 @@ holds('functions of any shape in rules: likewise', -s => 331, -c => 'run',
 holds('functions are checked: allocations fail', -s => 151, -c => 'gradcheck',
       file => 'tests/oom/gradcheck.rly');
 
+# A run of two steps, until it is kept; then its state is read.
+system('rm', '-rf', 'build/oom.train') == 0 or die;
+holds('a training: allocations fail', -s => 211, -c => 'train',
+      file => 'tests/oom/train.rly');
+
 # Of a program of two items, for every command.
 my $small = spew(scratch('small.rly'),
                  "let %x = [1f, 2f];\nnn.softmax(%x + 1f);\n");

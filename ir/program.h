@@ -121,9 +121,10 @@ typedef struct Unit {
   const char *meta_text;      /* or one that the relay pass made; or NULL */
   int entry_count;            /* functions that a host asks a pass for: */
   const Name *const *entries; /* none: those that fit */
-  bool loses_cell;    /* `functional` cannot follow its cells: `stores` does */
-  int unsaid_count;   /* annotations that the relay pass left out, since */
-  const Span *unsaid; /* plain Relay has no words for their types */
+  bool loses_cell;     /* `functional` cannot follow its cells: `stores` does */
+  bool loses_function; /* nor who is called: `Defunctionalization` says it */
+  int unsaid_count;    /* annotations that the relay pass left out, since */
+  const Span *unsaid;  /* plain Relay has no words for their types */
   int comment_count;
   const Comment *comments;
   /* After checking: what to evaluate, in order. */

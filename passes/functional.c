@@ -589,6 +589,7 @@ Unit *pass_functional(Program *p, Unit *u) {
     made = p->diags->errors == errors ? map_unit(&f, u) : NULL;
   }
   u->loses_cell = f.loses_cell;
+  u->loses_function = f.loses_function;
   functional_end(&f);
   bool ok = p->diags->errors == errors && !mem_exhausted(p->mem);
   return ok ? made : NULL;

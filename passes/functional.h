@@ -89,7 +89,9 @@ typedef struct Functional {
   bool script;     /* does the text have expressions? */
   bool loses_cell; /* it was refused where the text does not say which cell of
                       the state is meant */
-  bool numbers;    /* a cell is written as its number */
+  bool loses_function; /* it was refused where the text does not say which
+                          function that uses the state is called */
+  bool numbers;        /* a cell is written as its number */
   /* By expression: */
   PtrMap callee; /* a call -> the Fun that it calls */
   PtrMap touch;  /* TOUCH_ of evaluating it; absent: none */

@@ -20,8 +20,9 @@
  * state.
  *
  * With all this a call of an unknown function touches nothing.  What remains is
- * refused: a function of the state that is given, kept or chosen, and a cell
- * that stands anywhere but in `ref_read` and `ref_write`. */
+ * refused: a function of the state that is given, kept or chosen, which may be
+ * data instead (passes/defunctionalize.c; rly fmt asks for it), and a cell that
+ * stands anywhere but in `ref_read` and `ref_write`. */
 #include "ir/walk.h"
 #include "passes/functional.h"
 
@@ -590,12 +591,14 @@ static void settle(Reach *r) {
 /* A function that writes also gives the state back where it does not write, so
  * it takes it. */
 static void refuse_functions(Functional *f) {
-  for (size_t i = 0; i < f->uses.len; i++)
-    if (f->uses.data[i]->fun->touch && !f->uses.data[i]->led)
-      functional_refuse(f, f->uses.data[i]->use->span,
-                        "call it here, or pass it to a function that calls it: "
-                        "the text has to say who is called",
-                        "a function that uses the state, as a value");
+  for (size_t i = 0; i < f->uses.len; i++) {
+    if (!f->uses.data[i]->fun->touch || f->uses.data[i]->led) continue;
+    f->loses_function = true;
+    functional_refuse(f, f->uses.data[i]->use->span,
+                      "call it here, or pass it to a function that calls it: "
+                      "the text has to say who is called",
+                      "a function that uses the state, as a value");
+  }
   for (size_t i = 0; i < f->funs.len; i++) {
     const Fun *fun = f->funs.data[i];
     if (fun->touch & TOUCH_WRITE && span_exists(fun->graph))

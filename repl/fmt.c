@@ -164,25 +164,62 @@ static int format_lets(Host *h, const char *path, const Unit *unit,
   return status;
 }
 
-static int format_by(Host *h, const char *path, Unit *unit,
-                     const PassInfo *pass, bool stored);
+/* What has been written otherwise already. */
+typedef struct Tried {
+  bool stores, data;
+} Tried;
 
-/* Once more, over the text with numbers in the place of cells that could not be
- * followed, in a program of its own.  Its nodes are those of the source, and so
- * are the places of what is reported of it. */
-static int format_stores(Host *h, const char *path, Unit *unit,
-                         const PassInfo *pass, DiagsMark before) {
+static int format_by(Host *h, const char *path, Unit *unit,
+                     const PassInfo *pass, Tried tried);
+
+/* Once more, over the text with data in the place of functions that are values,
+ * as the text does not say which of those that use the state is called.  What
+ * was reported since the mark is taken back if that can be done, and otherwise
+ * said of the text as it is. */
+static int format_data(Host *h, const char *path, Unit *unit,
+                       const PassInfo *pass, DiagsMark before, Tried tried) {
   rly_program *first = h->program, *second = rly_program_new(h->cx);
   if (!second) {
     host_program_free(h, NULL);
     return 1;
   }
+  DiagsMark after = diags_mark(first->ir->diags);
+  StrBuf text;
+  strbuf_init(&text, first->ir->mem);
+  const Unit *data =
+      pass_run(first->ir, unit, pass_find("Defunctionalization"));
+  if (data) unit_print_checked(first->ir, data, &text);
+  h->program = second;
+  Unit *own =
+      data ? program_parse_text(second, path, strbuf_text(&text), text.len)
+           : NULL;
+  if (own) name_entries(h, own);
+  tried.data = true;
+  int status = own ? format_by(h, path, own, pass, tried) : 1;
+  if (status < 2) diags_return(first->ir->diags, status ? after : before);
+  h->program = first;
+  strbuf_done(&text);
+  host_program_free(h, second);
+  return status;
+}
+
+/* Once more, over the text with numbers in the place of cells that could not be
+ * followed, in a program of its own.  Its nodes are those of the source, and so
+ * are the places of what is reported of it. */
+static int format_stores(Host *h, const char *path, Unit *unit,
+                         const PassInfo *pass, DiagsMark before, Tried tried) {
+  rly_program *first = h->program, *second = rly_program_new(h->cx);
+  if (!second) {
+    host_program_free(h, NULL);
+    return 1;
+  }
+  tried.stores = true;
   diags_return(first->ir->diags, before);
   const Unit *stored = pass_run(first->ir, unit, pass_find("stores"));
   h->program = second;
   Unit *own = stored ? unit_new(second->ir, unit->source) : NULL;
   if (own) unit_share(own, stored);
-  int status = own ? format_by(h, path, own, pass, true) : 1;
+  int status = own ? format_by(h, path, own, pass, tried) : 1;
   h->program = first;
   host_program_free(h, second);
   return status;
@@ -190,15 +227,17 @@ static int format_stores(Host *h, const char *path, Unit *unit,
 
 /* By the pass; where it fails, as it may want the text written otherwise. */
 static int format_by(Host *h, const char *path, Unit *unit,
-                     const PassInfo *pass, bool stored) {
+                     const PassInfo *pass, Tried tried) {
   Program *p = h->program->ir;
   bool lets = pass->lets && unit->has_graph;
   if (lets && !unit_check(p, unit)) return 1;
   DiagsMark mark = diags_mark(p->diags);
   Unit *made = pass_run(p, unit, pass);
   if (made) return format_passed(h, path, made);
-  if (pass->stores && unit->loses_cell && !stored)
-    return format_stores(h, path, unit, pass, mark);
+  if (pass->stores && unit->loses_cell && !tried.stores)
+    return format_stores(h, path, unit, pass, mark, tried);
+  if (pass->stores && unit->loses_function && !tried.data)
+    return format_data(h, path, unit, pass, mark, tried);
   return lets ? format_lets(h, path, unit, pass, mark) : 1;
 }
 
@@ -210,7 +249,7 @@ static int format_file(Host *h, const char *path, const PassInfo *pass) {
     return host_usage(h, "fmt -w writes text, and %s is JSON", path);
   if (!pass) return format_unit(h, path, unit);
   name_entries(h, unit);
-  return format_by(h, path, unit, pass, false);
+  return format_by(h, path, unit, pass, (Tried){0});
 }
 
 /* The first file that fails ends the command: with -w, a user wants to see the

@@ -31,30 +31,53 @@ static void note_inside(Inside *found, const Ctor *ctor, int index, bool fn) {
     *found = (Inside){fn ? "a function" : "a cell", ctor, index};
 }
 
-/* In what the fields of a data type's constructors are declared as.  Each data
- * type is looked at once; arguments are for the caller. */
-static void look_in_adt(Infer *in, const Adt *first, Inside *found) {
+/* The data types that a look goes through, each once. */
+typedef struct Look {
   PtrMap seen;
-  VEC(const Adt *) all;
-  ptrmap_init(&seen, in->mem);
-  VEC_INIT(&all, in->mem);
-  VEC_PUSH(&all, first);
-  ptrmap_put(&seen, first, (void *)first);
-  for (size_t at = 0; at < all.len && !found->what; at++) {
-    const Adt *adt = all.data[at];
+  VEC(const Adt *) adts;
+  VEC(const Type *) parts; /* of the field that is looked at */
+} Look;
+
+static void look_later(Look *look, const Adt *adt) {
+  if (ptrmap_has(&look->seen, adt)) return;
+  ptrmap_put(&look->seen, adt, (void *)adt);
+  VEC_PUSH(&look->adts, adt);
+}
+
+/* In the declared type of a field, in the fields of tuples and the arguments of
+ * data types that it names. */
+static void look_in_field(Look *look, const Ctor *ctor, int index,
+                          Inside *found) {
+  VEC_PUSH(&look->parts, ctor->fields[index]);
+  while (look->parts.len > 0) {
+    const Type *t = VEC_POP(&look->parts);
+    if (t->kind == TY_FN || t->kind == TY_REF)
+      note_inside(found, ctor, index, t->kind == TY_FN);
+    if (t->kind == TY_ADT) look_later(look, t->adt);
+    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_ADT) && i < t->count;
+         i++)
+      VEC_PUSH(&look->parts, t->args[i]);
+  }
+}
+
+/* In what the fields of a data type's constructors are declared as; arguments
+ * are for the caller. */
+static void look_in_adt(Infer *in, const Adt *first, Inside *found) {
+  Look look;
+  ptrmap_init(&look.seen, in->mem);
+  VEC_INIT(&look.adts, in->mem);
+  VEC_INIT(&look.parts, in->mem);
+  look_later(&look, first);
+  for (size_t at = 0; at < look.adts.len && !found->what; at++) {
+    const Adt *adt = look.adts.data[at];
     for (int i = 0; i < adt->ctor_count; i++)
       for (int k = 0; adt->ctors[i].fields && k < adt->ctors[i].field_count;
-           k++) {
-        const Type *t = adt->ctors[i].fields[k];
-        if (t->kind == TY_FN || t->kind == TY_REF)
-          note_inside(found, &adt->ctors[i], k, t->kind == TY_FN);
-        if (t->kind != TY_ADT || ptrmap_has(&seen, t->adt)) continue;
-        ptrmap_put(&seen, t->adt, (void *)t->adt);
-        VEC_PUSH(&all, t->adt);
-      }
+           k++)
+        look_in_field(&look, &adt->ctors[i], k, found);
   }
-  VEC_DONE(&all);
-  ptrmap_done(&seen);
+  VEC_DONE(&look.parts);
+  VEC_DONE(&look.adts);
+  ptrmap_done(&look.seen);
 }
 
 static void look_inside(Infer *in, Ty *t, Inside *found) {

@@ -412,6 +412,8 @@ typedef struct rly_stats {
   uint64_t instructions, cells, reused, tensors, buffers, checks;
   size_t live_bytes, peak_bytes; /* of the context */
   uint64_t allocations;          /* blocks asked of the system, by it */
+  size_t tape_bytes; /* the most that a run of grad, vjp or jvp kept for its
+                        sweep */
 } rly_stats;
 rly_stats rly_session_stats(const rly_session *s);
 /* A table of calls, time, bytes moved, operations and bytes per second, by

@@ -529,6 +529,7 @@ rly_stats rly_session_stats(const rly_session *s) {
       .checks = t.checks,
       .live_bytes = t.live_bytes,
       .peak_bytes = t.peak_bytes,
+      .tape_bytes = t.tape_bytes,
       .allocations = mem_allocations(&s->program->cx->mem),
   };
   session_release(held);

@@ -253,6 +253,7 @@ static void print_stats(rly_session *s) {
       {"checks", t.checks},
       {"live bytes", t.live_bytes},
       {"peak bytes", t.peak_bytes},
+      {"tape bytes", t.tape_bytes},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     fprintf(stderr, "%s\t%llu\n", rows[i].name,

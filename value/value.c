@@ -37,30 +37,13 @@ bool type_may_cycle(const Type *type) {
 
 /* --- Layout ------------------------------------------------------------- */
 
-/* The words of a big cell's mask, one bit a field; tensor/object.h has the
- * layout. */
-static size_t mask_words(uint64_t n) { return (size_t)((n + 63) / 64); }
-
 uint64_t cell_count(const Cell *c) {
   return c->obj.size == SIZE_BIG ? c->fields[0].u64 : c->obj.size;
 }
 
-static size_t big_offset(const Cell *c) {
-  return 1 + mask_words(c->fields[0].u64);
-}
-
-Value *cell_fields(Cell *c) {
-  return c->obj.size == SIZE_BIG ? c->fields + big_offset(c) : c->fields;
-}
-
-bool cell_field_counted(const Cell *c, uint64_t i) {
-  if (c->obj.size != SIZE_BIG) return c->obj.mask >> i & 1;
-  return c->fields[1 + i / 64].u64 >> (i % 64) & 1;
-}
-
 size_t cell_bytes(const Cell *c) {
   uint64_t words = cell_count(c);
-  if (c->obj.size == SIZE_BIG) words += big_offset(c);
+  if (c->obj.size == SIZE_BIG) words += cell_big_offset(c);
   return sizeof *c + (size_t)words * sizeof(Value);
 }
 
@@ -227,7 +210,7 @@ void value_drop(Store *s, const Type *type, Value v) {
  * memory runs out. */
 static Cell *cell_alloc(Store *s, int tag, int n) {
   bool big = n > SIZE_SMALL_MAX;
-  size_t before = big ? 1 + mask_words((uint64_t)n) : 0;
+  size_t before = big ? cell_big_offset_of((uint64_t)n) : 0;
   size_t size = sizeof(Cell) + (before + (size_t)n) * sizeof(Value);
   Cell *c = pool_alloc(&s->heap.pool, size);
   if (!c) return NULL;

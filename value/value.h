@@ -39,8 +39,21 @@ bool type_may_cycle(const Type *type);
 /* A cell's fields: their number, the first one, and whether field i is
  * counted. */
 uint64_t cell_count(const Cell *c);
-Value *cell_fields(Cell *c);
-bool cell_field_counted(const Cell *c, uint64_t i);
+/* Of a big cell of n fields, words before the first one: the number of fields,
+ * and a mask of a bit for each; tensor/object.h has the layout. */
+static inline size_t cell_big_offset_of(uint64_t n) {
+  return 1 + (size_t)((n + 63) / 64);
+}
+static inline size_t cell_big_offset(const Cell *c) {
+  return cell_big_offset_of(c->fields[0].u64);
+}
+static inline Value *cell_fields(Cell *c) {
+  return c->obj.size == SIZE_BIG ? c->fields + cell_big_offset(c) : c->fields;
+}
+static inline bool cell_field_counted(const Cell *c, uint64_t i) {
+  if (c->obj.size != SIZE_BIG) return c->obj.mask >> i & 1;
+  return c->fields[1 + i / 64].u64 >> (i % 64) & 1;
+}
 size_t cell_bytes(const Cell *c);
 
 /* --- Where values live -------------------------------------------------- */

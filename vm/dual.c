@@ -597,6 +597,17 @@ Function *vm_dual_function(Session *s, const Cell *closure) {
 
 enum { LEVELS_MOST = 1000 };
 
+static size_t live_bytes(const Session *s) {
+  return atomic_load(&mem_root(s->mem)->live);
+}
+
+/* What the outermost run has added to what was live before it is its tape. */
+static void note_tape(Session *s) {
+  size_t live = live_bytes(s);
+  size_t tape = live > s->tape_start ? live - s->tape_start : 0;
+  if (tape > s->stats.tape_bytes) s->stats.tape_bytes = tape;
+}
+
 bool vm_begin(Session *s, const Word *pc) {
   const Type *type = pc[1].data;
   const uint16_t *list = ins_list(pc);
@@ -605,6 +616,7 @@ bool vm_begin(Session *s, const Word *pc) {
                     "differentiation within differentiation is too "
                     "deep: %d levels",
                     LEVELS_MOST);
+  if (s->level == 0) s->tape_start = live_bytes(s);
   Cell *tape = blank_cell(s, 0, TAPE_INPUTS + type->count);
   if (!tape) return vm_out_of_memory(s);
   s->level++;
@@ -639,6 +651,7 @@ bool vm_end(Session *s, const Word *pc) {
   bool dual = cell_fields(tape)[TAPE_LEVEL].bits & 1;
   bool counted = type_is_counted(result) || type_is_float_scalar(result);
   s->level = (int)(cell_fields(tape)[TAPE_LEVEL].bits >> 1) - 1;
+  if (s->level == 0) note_tape(s);
   if (counted) {
     obj_keep(v.obj);
     set_field(tape, TAPE_VALUE, v);

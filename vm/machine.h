@@ -95,6 +95,7 @@ struct Session {
   bool unwound;          /* everything is, after a fault */
   int level;             /* of differentiation within differentiation */
   uint64_t record_count; /* of operators, so far */
+  size_t tape_start;     /* bytes that were live when the outermost run began */
   Diag *fault;           /* of this run, or NULL */
   SessionStats stats;
   uint64_t step_limit; /* of stats.instructions: beyond it the run is to stop */

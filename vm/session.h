@@ -84,7 +84,7 @@ bool session_value(const Session *s, const Global *g, Value *out);
 
 typedef struct SessionStats {
   uint64_t instructions, cells, reused, tensors, buffers, checks;
-  size_t live_bytes, peak_bytes;
+  size_t live_bytes, peak_bytes, tape_bytes;
 } SessionStats;
 SessionStats session_stats(const Session *s);
 

@@ -70,4 +70,22 @@ like(rly('ops', 'nn.softmax')->{out},
      'rly ops shows the rule');
 like(rly('ops', 'unique')->{out}, qr/gradient: none, because how many values/,
      'or why there is none');
+# What a run keeps for its sweep: nothing without one, and of a loop as much for
+# each step.
+my $flow = spew(scratch('flow.rly'), <<'RLY');
+def @flow(%n: int32, %x: float32) -> float32 {
+  if (%n == 0) { %x } else { @flow(%n - 1, %x - 0.1f * %x * %x) }
+}
+def @value(%n: int32) { @flow(%n, 0.5f) }
+def @gradient(%n: int32) { grad(fn (%x: float32) { @flow(%n, %x) })(0.5f) }
+RLY
+sub tape {
+  my $run = rly('run', '--stats', '--entry', $_[0], $flow, $_[1]);
+  return $run->{err} =~ /^tape bytes\t(\d+)$/m ? $1 : -1;
+}
+is(tape('@value', 20000), 0, 'no tape without a gradient');
+my ($short, $long) = map { tape('@gradient', $_) } 20000, 40000;
+cmp_ok($short, '>', 20000 * 8, 'a tape keeps a number of each step');
+cmp_ok(abs($long - 2 * $short), '<', 0.1 * $long, 'and twice of twice as many');
+
 done_testing();

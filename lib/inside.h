@@ -26,4 +26,12 @@
 #include "tensor/facts.h"
 #include "types/types.h"
 
+/* --- measure.c ---------------------------------------------------------- */
+
+/* Measures what calls take, by running them; what was measured is kept. */
+typedef struct Measurer Measurer;
+Measurer *measurer_new(rly_program *p); /* NULL: memory ran out */
+void measurer_free(Measurer *m);
+CallCost measurer_cost; /* its data is the Measurer */
+
 #endif

@@ -65,16 +65,28 @@ typedef struct RuleList {
   const Item *const *items; /* ITEM_RULEs, checked */
 } RuleList;
 
+/* What a call of an operator on such operands takes, tuples flattened, in
+ * nanoseconds; below 0: that cannot be measured. */
+struct OpInfo;
+struct Attrs;
+struct Tensor;
+typedef double CallCost(void *data, const struct OpInfo *op,
+                        const struct Attrs *attrs, int count,
+                        const struct Tensor *args);
+
 /* A pass as it is called: with its arguments, and what its caller allows and
  * counts. */
 typedef struct PassCall {
   const PassInfo *pass;
   int64_t args[PASS_ARGS_MAX]; /* in the order of the row */
   bool fast_math;              /* may it change the bits of floats? */
-  RuleList rules;              /* of ApplyRules */
-  uint64_t most_rewrites;      /* it stops after so many */
-  uint64_t rewrites;           /* it has made so many */
-  Span last_rewrite;           /* where it made the last of them */
+  RuleList rules;              /* of ApplyRules and Saturate */
+  /* What a call costs, for Saturate; NULL: what the rows say. */
+  CallCost *measure;
+  void *measure_data;
+  uint64_t most_rewrites; /* it stops after so many */
+  uint64_t rewrites;      /* it has made so many */
+  Span last_rewrite;      /* where it made the last of them */
 } PassCall;
 /* The call with every argument at its default, and all rewrites allowed. */
 PassCall pass_call_of(const PassInfo *pass);

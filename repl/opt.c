@@ -89,21 +89,35 @@ static bool read_rules(Opt *o, RuleList *rules) {
   return ok;
 }
 
+/* --cost measured. */
+static void set_cost(Opt *o, PassCall *call) {
+  if (!o->measurer) return;
+  call->measure = measurer_cost;
+  call->measure_data = o->measurer;
+}
+
 /* Adds the pass that applies them, unless --passes says where it stands. */
 static bool add_rules(Opt *o) {
   RuleList rules;
-  const PassInfo *apply = pass_find("ApplyRules");
+  bool saturates = o->h->cli->saturate;
+  const PassInfo *apply = pass_find(saturates ? "Saturate" : "ApplyRules");
+  const PassInfo *greedy = pass_find("ApplyRules");
   bool placed = false;
   if (!read_rules(o, &rules)) return false;
   for (int i = 0; i < o->count; i++) {
-    if (o->passes[i].exec || o->passes[i].call.pass != apply) continue;
+    const PassInfo *pass = o->passes[i].exec ? NULL : o->passes[i].call.pass;
+    if (!pass ||
+        (pass != apply && pass != greedy && pass != pass_find("Saturate")))
+      continue;
     o->passes[i].call.rules = rules;
+    set_cost(o, &o->passes[i].call);
     placed = true;
   }
   if (placed || !o->h->cli->rules.count) return true;
   OptPass *pass = &o->passes[o->count++];
   *pass = (OptPass){.call = pass_call_of(apply)};
   pass->call.rules = rules;
+  set_cost(o, &pass->call);
   return true;
 }
 
@@ -143,6 +157,19 @@ static bool read_flags(Opt *o) {
   }
   if (cli->limits.safe && cli->reduce) {
     host_usage(o->h, "--safe runs no commands: --reduce");
+    return false;
+  }
+  if (cli->saturate && !cli->rules.count) {
+    host_usage(o->h, "--saturate needs rules: --rules FILE");
+    return false;
+  }
+  bool measured = cli->cost && !strcmp(cli->cost, "measured");
+  if (cli->cost && !measured && strcmp(cli->cost, "rows")) {
+    host_usage(o->h, "--cost is rows or measured");
+    return false;
+  }
+  if (measured && !(o->measurer = measurer_new(o->h->program))) {
+    mem_raise_exhausted(o->h->program->mem);
     return false;
   }
   if (cli->rule.count && !cli->rules.count) {
@@ -384,6 +411,7 @@ static int opt_main(Host *h) {
     status = opt_file(&o);
   }
   strbuf_done(&o.out);
+  measurer_free(o.measurer);
   arena_done(&o.arena);
   return status;
 }

@@ -48,7 +48,8 @@ double seconds_now(void);
  * by their types. */
 typedef struct Behaviour {
   StrBuf text;
-  bool cut; /* a limit was hit: what comes then is not known */
+  bool cut;  /* a limit was hit: what comes then is not known */
+  bool near; /* under --fast-math numbers may differ by rounding */
 } Behaviour;
 /* `like` says which functions are called, and how: of two versions that are
  * compared, the same one.  False when memory runs out. */

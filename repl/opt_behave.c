@@ -19,6 +19,7 @@
  * bit but that of a NaN's payload.  Errors are compared by code and message
  * without their places, which passes move. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -283,7 +284,7 @@ bool behaviour_of(Host *h, const Version *like, const char *text, size_t len,
                          .timeout = SECONDS,
                          .safe = h->cli->limits.safe};
   Run r = {.out = out};
-  *out = (Behaviour){0};
+  *out = (Behaviour){.near = h->cli->fast_math};
   strbuf_init(&out->text, h->program->mem);
   r.cx = rly_context_new(&options);
   r.p = r.cx ? rly_program_new(r.cx) : NULL;
@@ -312,14 +313,51 @@ static bool is_gone(const char *text, size_t len) {
   return len > n && memcmp(text + len - n, GONE, n) == 0;
 }
 
+static bool begins_number(const char *at) {
+  return (*at >= '0' && *at <= '9') || (*at == '-' && at[1] >= '0');
+}
+
+/* The largest number of a section, by its absolute value. */
+static double largest(const char *text, size_t len) {
+  double most = 0;
+  for (const char *at = text; at < text + len;) {
+    char *end = (char *)at + 1;
+    double x = begins_number(at) ? fabs(strtod(at, &end)) : 0;
+    most = isfinite(x) && x > most ? x : most;
+    at = end;
+  }
+  return most;
+}
+
+/* Equal but for numbers, which differ by little beside the largest of the
+ * section: what rounding in another order can do. */
+static bool is_near(const char *x, size_t m, const char *y, size_t n) {
+  const double PART = 1e-4;
+  double most = PART * largest(x, m);
+  const char *to = x + m, *end = y + n;
+  while (x < to && y < end) {
+    if (!begins_number(x) || !begins_number(y)) {
+      if (*x++ != *y++) return false;
+      continue;
+    }
+    char *p, *q;
+    double a = strtod(x, &p), b = strtod(y, &q);
+    if (!(fabs(a - b) <= most) && a != b) return false;
+    x = p;
+    y = q;
+  }
+  return x == to && y == end;
+}
+
 /* Section by section, up to the limit that one of them hit. */
 bool behaviour_same(const Behaviour *a, const Behaviour *b) {
   const char *x = strbuf_text(&a->text), *y = strbuf_text(&b->text);
   while (*x && *y) {
     size_t m = section(x), n = section(y), least = m < n ? m : n;
     bool ends = (a->cut && !x[m]) || (b->cut && !y[n]);
-    if (!is_gone(x, m) && !is_gone(y, n) &&
-        (memcmp(x, y, least) != 0 || (m != n && !ends)))
+    bool same = memcmp(x, y, least) == 0 && (m == n || ends);
+    if (!is_gone(x, m) && !is_gone(y, n) && !same &&
+        !(a->near && is_near(x, m, y, n)))
       return false;
     x += m;
     y += n;

@@ -12,7 +12,8 @@ typedef struct Opt {
   StrBuf out;
   bool before_all, after_all;
   const PassInfo *before, *after;
-  bool texts; /* each version is wanted as text */
+  bool texts;         /* each version is wanted as text */
+  Measurer *measurer; /* of --cost measured; or NULL */
 } Opt;
 
 /* What is found or left is in `out`; false after reporting.  Both take the

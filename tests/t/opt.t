@@ -27,7 +27,7 @@ my %section = $page =~ /^## (\w+)\n(.*?)(?=^## |\z)/gms;
 is_deeply([sort keys %section], [sort @passes], 'each pass has its section');
 my %needs = map { ($_ => ['--fast-math']) }
             qw(FoldScaleAxis FoldBatchNorm ToMixedPrecision);
-$needs{ApplyRules} = ['--rules', 'tests/rules/page.rly'];
+$needs{$_} = ['--rules', 'tests/rules/page.rly'] for qw(ApplyRules Saturate);
 for my $pass (sort keys %section) {
   my ($before, $after) = $section{$pass} =~ /^```relay\n(.*?)^```$/gms;
   my @flags = ('--passes', $pass, @{$needs{$pass} // []});

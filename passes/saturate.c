@@ -1,0 +1,168 @@
+/* Saturate: the rules of rly opt --rules by equality saturation (Tate et al.,
+ * 2009; Willsey et al., egg, 2021).
+ *
+ *   (%x * 2f) / 2f                          greedy order:  multiply, shift ...
+ *
+ *   a graph of classes of equal expressions, whose nodes have classes as
+ *   operands; a rule adds its right side to the class of its left side, and
+ *   drops nothing, until none adds anything; then the cheapest expression of
+ *   the class of the whole is taken
+ *
+ * What is rewritten is a region: calls of operators, tuples, names, constants
+ * and the lets between them, which do nothing but give a value.  Each region
+ * has a graph of its own.  A class has a variable, which its nodes' operands
+ * use; the matcher (passes/rule_match) looks through variables at the values
+ * that are known of them, so it matches a class by one of its nodes after
+ * another, where the rule's left side has such an operator.
+ *
+ * Costs are sums of the operators' rows (ops/cost.h), or what the host has
+ * measured (PassCall).  The cheapest node of a class is found as for trees; the
+ * region is replaced only where what was found is cheaper as a graph, whose
+ * shared parts are computed once. */
+#include <string.h>
+#include <time.h>
+
+#include "ops/cost.h"
+#include "passes/egraph.h"
+
+/* --- Regions -------------------------------------------------------------- */
+
+enum { REGION_MOST = 400 }; /* nodes: what recurses over one is as deep */
+
+static bool is_part(const Expr *e, int *left);
+
+static bool are_parts(const Expr *e, int *left) {
+  for (int i = 0; i < e->count; i++)
+    if (!is_part(e->args[i], left)) return false;
+  return true;
+}
+
+/* A let without a check of its value when it is bound. */
+static bool is_plain_let(const Binding *b) {
+  return b->kind == BIND_LET && !b->var->lazy && !b->var->is_dim &&
+         b->var->param_count == 0 &&
+         (!b->var->declared ||
+          !types_need_check(b->value->type, b->var->declared));
+}
+
+static bool is_part(const Expr *e, int *left) {
+  if (--*left < 0 || !e->type) return false;
+  switch (e->kind) {
+    case EX_VAR: return !e->var->lazy;
+    case EX_CONST: return true;
+    case EX_TUPLE:
+    case EX_PROJ: return are_parts(e, left);
+    case EX_CALL:
+      return expr_operator(e) && e->call.bound &&
+             !attrs_have_operands(e->call.bound) && are_parts(e, left);
+    case EX_BLOCK:
+      for (int i = 0; i < e->block->count; i++)
+        if (!is_plain_let(&e->block->bindings[i]) ||
+            !is_part(e->block->bindings[i].value, left))
+          return false;
+      return is_part(e->block->result, left);
+    default: return false;
+  }
+}
+
+static bool is_region(const Program *p, const Expr *e) {
+  int left = REGION_MOST;
+  bool whole = e->kind == EX_CALL || e->kind == EX_BLOCK || e->kind == EX_TUPLE;
+  return whole && is_part(e, &left) && expr_is_pure(p, e);
+}
+
+/* --- Costs ---------------------------------------------------------------- */
+
+enum {
+  CALL = 100,   /* what a call costs beside its work */
+  UNKNOWN = 64, /* the length of a dimension that only the run knows */
+  PER_NS = 10,  /* operations and bytes, where a call cannot be measured */
+  FLAT_MOST = 256
+};
+
+static int add_headers(const Type *t, Tensor *out, int n) {
+  if (t->kind == TY_TUPLE) {
+    for (int i = 0; i < t->count; i++) n = add_headers(t->args[i], out, n);
+    return n;
+  }
+  if (t->kind != TY_TENSOR || t->any_rank || n >= FLAT_MOST) return n;
+  int64_t shape[RANK_MAX];
+  for (int i = 0; i < t->rank; i++)
+    shape[i] = dim_is_number(t->dims[i]) ? dim_value(t->dims[i]) : UNKNOWN;
+  out[n] = tensor_on_data((DType)t->dtype, t->rank, shape, NULL);
+  return n + 1;
+}
+
+static double node_cost(void *data, const Expr *e) {
+  const PassCall *call = data;
+  const OpInfo *op = e->kind == EX_CALL ? expr_operator(e) : NULL;
+  if (!op) return 0;
+  Tensor args[FLAT_MOST], outs[FLAT_MOST];
+  int n = 0;
+  for (int i = 0; i < e->count; i++) n = add_headers(e->args[i]->type, args, n);
+  int m = add_headers(e->type, outs, 0);
+  OpCost cost = op_cost(op, e->call.bound, n, args, m, outs);
+  double rows = CALL + cost.flops + cost.bytes;
+  if (!call->measure) return rows;
+  double ns = call->measure(call->measure_data, op, e->call.bound, n, args);
+  return ns < 0 ? rows / PER_NS : ns;
+}
+
+/* --- The pass ------------------------------------------------------------- */
+
+typedef struct Saturation {
+  const Rule *rules;
+  int count;
+} Saturation;
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static const Expr *saturated(Saturation *s, Program *p, Arena *arena,
+                             const Expr *e) {
+  EGraph g;
+  double until = now_ms() + (double)pass_arg(p, 2);
+  const Expr *made = NULL;
+  egraph_start(&g, p, arena, (int)pass_arg(p, 0));
+  int root = egraph_add(&g, e);
+  if (root >= 0) {
+    double before = egraph_cost(&g, root, node_cost, p->passing);
+    for (int64_t i = 0; i < pass_arg(p, 1) && now_ms() < until; i++)
+      if (!egraph_round(&g, s->count, s->rules)) break;
+    double after = egraph_cost(&g, root, node_cost, p->passing);
+    if (after < before && pass_may_rewrite(p, e->span))
+      made = egraph_best(&g, root, e->span);
+  }
+  egraph_end(&g);
+  return made && made->type == e->type ? made : NULL;
+}
+
+static const Expr *saturate(void *data, Program *p, Arena *arena,
+                            const Expr *e) {
+  ExprMap m;
+  expr_map_start(&m, p->mem, arena, e);
+  while (expr_map_next(&m)) {
+    const Expr *at = m.walk.at;
+    if (m.walk.event != WALK_ENTER || m.walk.role == ROLE_CALLEE ||
+        !is_region(p, at))
+      continue;
+    const Expr *made = saturated(data, p, arena, at);
+    expr_map_put(&m, made ? made : at);
+  }
+  return expr_map_end(&m);
+}
+
+Pass pass_saturate;
+
+Unit *pass_saturate(Program *p, Unit *unit) {
+  const RuleList *list = &p->passing->rules;
+  Rule *rules = ARENA_ARRAY(&unit->arena, Rule, (size_t)list->count + 1);
+  if (!rules) return NULL;
+  for (int i = 0; i < list->count; i++)
+    rules[i] = rule_of(p->mem, list->items[i]);
+  Saturation s = {rules, list->count};
+  return list->count ? unit_rewrite_with(p, unit, saturate, &s) : unit;
+}

@@ -111,7 +111,7 @@ UNIT_LIBS := -lcmocka -lmpfr -lgmp
 
 FOLDERS := base tensor ir ops rules kernels io parser types passes data value \
            bytecode vm state observe smallstep stepper lib stdlib \
-           $(if $(filter 1,$(ONNX)),onnx)
+           $(if $(filter 1,$(ONNX)),onnx export)
 STDLIB  := $(wildcard stdlib/*.rly stdlib/gradients/*.rly \
              stdlib/onnx/*.rly stdlib/train/*.rly)
 

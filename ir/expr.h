@@ -68,6 +68,8 @@ typedef enum Sugar {
   SUGAR_WITH,      /* {a with f = b} as call C(a, f=b) of the constructor that
                       a has, which is NULL until the types are known */
   SUGAR_WHERE,     /* conditions of an `op`, as assertions, then its body */
+  SUGAR_DEFAULT, /* a let for a parameter of an inlined function, which the call
+                    leaves at its default */
 } Sugar;
 
 typedef struct Expr Expr;
@@ -273,7 +275,12 @@ struct Expr {
       struct Tensor *packed; /* scalar literals: instead of args, a vector */
     } list;                  /* LIST */
     const Fn *fn;
-    const Block *block;
+    struct {
+      const Block *block;
+      /* The library's function that the block is a call of: its lets are the
+       * parameters (types/resolve_inline.c).  NULL: it is no such call. */
+      const struct Global *inlined;
+    }; /* BLOCK */
     const Match *match;
     Var *var;
     const struct Ctor *ctor;

@@ -13,6 +13,7 @@
 #include "ir/print.h"
 #include "ir/walk.h"
 #include "lib/doc.h"
+#include "lib/export.h"
 #include "lib/onnx.h"
 #include "observe/observe.h"
 #include "ops/ops.h"

@@ -69,9 +69,7 @@ static void add_f32(StrBuf *out, float f) {
 /* The modes of a tree's nodes as numbers. */
 static bool add_modes(Import *im, const Onnx__NodeProto *n,
                       const Onnx__AttributeProto *a, StrBuf *out) {
-  static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
-                                      "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ",
-                                      "LEAF"};
+  static const char *const modes[] = {ONNX_TREE_MODES};
   enum { MODES = sizeof modes / sizeof *modes };
   if (!a->n_strings) return node_error(im, n, E0804, "it has no nodes");
   for (size_t i = 0; i < a->n_strings; i++) {
@@ -240,7 +238,7 @@ static bool add_attrs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
   const char *at = op->attrs ? op->attrs : "", *word;
   size_t len, found = 0;
   while (next_word(&at, &word, &len)) {
-    char flag = strchr("?!$-#~", *word) ? *word : 0;
+    char flag = strchr(ONNX_ATTR_FLAGS, *word) ? *word : 0;
     if (flag) word++, len--;
     const char *colon = memchr(word, ':', len);
     size_t own = colon ? (size_t)(colon - word) : len;
@@ -265,7 +263,7 @@ static bool add_attrs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
     const char *name = n->attribute[i]->name ? n->attribute[i]->name : "";
     bool known = false;
     for (at = op->attrs ? op->attrs : ""; next_word(&at, &word, &len);) {
-      const char *w = word + (strchr("?!$-#~", *word) != NULL);
+      const char *w = word + (strchr(ONNX_ATTR_FLAGS, *word) != NULL);
       size_t k = strcspn(w, ">: ");
       known |= k == strlen(name) && !strncmp(w, name, k);
     }

@@ -116,7 +116,8 @@ enum {
   IS_GRAPH = 5,
   IS_FLOATS = 6,
   IS_INTS = 7,
-  IS_STRINGS = 8
+  IS_STRINGS = 8,
+  IS_TYPE = 13
 };
 /* Files of IR version 1 leave the type out. */
 int attr_type(const Onnx__AttributeProto *a);

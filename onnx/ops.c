@@ -39,3 +39,25 @@ const OnnxOp *onnx_op_find(const char *domain, const char *name,
   }
   return best;
 }
+
+int64_t onnx_domain_version(const char *domain) {
+  return strcmp(domain, ML) ? 1 : 3;
+}
+
+/* A row that a later one has replaced in this version says nothing. */
+static bool holds(const OnnxOp *op, int64_t opset) {
+  bool known;
+  int64_t version = op->domain ? onnx_domain_version(op->domain) : opset;
+  return onnx_op_find(op->domain, op->name, version, &known) == op &&
+         (!op->until || version < op->until);
+}
+
+const OnnxOp *onnx_op_saying(OnnxOpSearch *search) {
+  while (search->at < ROWS) {
+    const OnnxOp *op = &rows[search->at++];
+    bool says = !strcmp(op->calls, search->calls) ||
+                (op->alone && !strcmp(op->alone, search->calls));
+    if (says && holds(op, search->opset)) return op;
+  }
+  return NULL;
+}

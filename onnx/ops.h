@@ -8,13 +8,22 @@
 struct Import;
 struct Onnx__NodeProto;
 
+/* The flags of attributes in rows (ops.def). */
+#define ONNX_ATTR_FLAGS "?!$-#~^"
+/* The modes of a tree's nodes, by the numbers that stand for them here. */
+#define ONNX_TREE_MODES                                              \
+  "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", \
+      "BRANCH_NEQ", "LEAF"
+
 typedef struct OnnxOp {
   const char *name;
   const char *domain; /* NULL: ai.onnx, which has no name */
   int since;          /* the version of the operator set from which it holds */
+  int until;          /* from this one on models may not use it; 0: they may */
   const char *inputs, *calls, *attrs;
   int results; /* of the function; 0 stands for 1 */
-  int groups;  /* of tensors, in which inputs and outputs come */
+  int needs;  /* of the node's outputs, so many must be there; 0 stands for 1 */
+  int groups; /* of tensors, in which inputs and outputs come */
   const char *fold_end;
   const char *alone; /* called where only the first output is used */
   enum { GIVES_TENSORS, GIVES_SEQUENCE } gives; /* what the output is */
@@ -27,6 +36,18 @@ typedef struct OnnxOp {
  * tells whether one of the name is there at all. */
 const OnnxOp *onnx_op_find(const char *domain, const char *name,
                            int64_t version, bool *name_known);
+
+/* The rows whose operator an import writes as a call of `calls`, in a model of
+ * operator set `opset`.  Begin with `at` 0. */
+typedef struct OnnxOpSearch {
+  const char *calls;
+  int64_t opset;
+  int at;
+} OnnxOpSearch;
+/* The next one; NULL: there is none. */
+const OnnxOp *onnx_op_saying(OnnxOpSearch *search);
+/* The version of another domain that a model with such nodes imports. */
+int64_t onnx_domain_version(const char *domain);
 
 /* Cast since version 19, which saturates floats of 8 bits (call.c). */
 bool emit_cast(struct Import *im, const struct Onnx__NodeProto *node);

@@ -6,6 +6,7 @@
 
 #include "io/file.h"
 #include "onnx/read.h"
+#include "onnx/write.h"
 
 /* By the numbers of TensorProto.DataType. */
 static const struct {
@@ -43,6 +44,12 @@ DType onnx_dtype(int32_t number, const char **name) {
   bool known = number >= 0 && number < DTYPES;
   if (name) *name = known ? dtypes[number].name : NULL;
   return known ? dtypes[number].dtype : DTYPE_NONE;
+}
+
+int32_t onnx_dtype_number(DType dtype) {
+  int32_t i = 1;
+  while (i < DTYPES && dtypes[i].dtype != dtype) i++;
+  return i < DTYPES ? i : 0;
 }
 
 /* --- Elements ------------------------------------------------------------- */

@@ -28,7 +28,8 @@ typedef struct Cli {
   const char *fold, *html, *pass, *format, *strategy, *cost;
   const char *passes, *print_before, *print_after;
   const char *import_as;
-  bool import_test;
+  bool import_test, external;
+  uint64_t opset;
   bool level0, level1, level2, dump_pipeline, print_changed, time_passes;
   bool fast_math, verify, bisect;
   const char *reduce;
@@ -75,7 +76,8 @@ enum {
   IN_VERIFY = 131072,
   IN_GRADCHECK = 262144,
   IN_TRAIN = 524288,
-  IN_ALL = 1048575,
+  IN_EXPORT = 1048576,
+  IN_ALL = 2097151,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -202,6 +204,7 @@ int command_step(const Cli *cli);
 int command_passes(const Cli *cli);
 int command_opt(const Cli *cli);
 int command_import(const Cli *cli);
+int command_export(const Cli *cli);
 int command_verify(const Cli *cli);
 int command_doc(const Cli *cli);
 int command_learn(const Cli *cli);

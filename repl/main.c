@@ -39,6 +39,8 @@ static const Command commands[] = {
      "list the library, or print what its comments say of names"},
     {"import", "MODEL.onnx [-o NAME] | --test DIR...", IN_IMPORT,
      command_import, "write an ONNX model as a program and its weights"},
+    {"export", "FILE.rly [-o MODEL.onnx]", IN_EXPORT, command_export,
+     "write a function as an ONNX model"},
     {"opt", "FILE", IN_OPT, command_opt, "print what passes make of a program"},
     {"verify", "FILE...", IN_VERIFY, command_verify,
      "try to refute the rules of rewriting in these files"},

@@ -26,6 +26,7 @@ my @table = (
   kernels   => 'ops tensor base',
   types     => 'rules ops ir tensor base',
   onnx      => 'io ops tensor base',
+  export    => 'onnx types ops ir tensor base',
   passes    => 'types rules ops ir tensor base',
   data      => 'types ops ir tensor base',
   value     => 'ir tensor base',
@@ -35,7 +36,7 @@ my @table = (
   observe   => 'vm bytecode value types ops ir tensor base',
   smallstep => 'vm bytecode value kernels types ops ir tensor base',
   stepper   => 'smallstep vm value types ops ir tensor base',
-  lib       => 'include stdlib onnx stepper smallstep observe state vm bytecode
+  lib       => 'include stdlib export onnx stepper smallstep observe state vm bytecode
                 value data passes types rules parser io kernels ops ir tensor base',
   repl      => 'include lib onnx stepper smallstep observe vm data passes types
                 rules parser ops ir tensor base',
@@ -46,7 +47,8 @@ my @table = (
 my %doors = (
   parser    => 'parser.h literal.h',
   types     => 'types.h gradient.h stretch.h',
-  onnx      => 'onnx.h',
+  onnx      => 'onnx.h ops.h write.h',
+  export    => 'export.h',
   passes    => 'pass.h pipeline.h relay.h cost.h specialise.h tail.h',
   data      => 'data.h',
   value     => 'value.h show.h structure.h',

@@ -128,6 +128,7 @@ const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g) {
     if (!lets[i].var) {
       const Attr *attr = &fn->attrs[i - fn->param_count];
       lets[i] = let(r, attr->name, attr->span, attr_value(r, attr));
+      lets[i].sugar = SUGAR_DEFAULT;
     }
     scope_bind(r, &r->vars, lets[i].var->name, lets[i].var);
   }
@@ -139,5 +140,7 @@ const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g) {
   r->homes = homes;
   r->scope = scope;
   r->unit = unit;
-  return expr_block(r->arena, call->span, at, lets, body);
+  Expr *whole = expr_block(r->arena, call->span, at, lets, body);
+  whole->inlined = g;
+  return whole;
 }

@@ -275,8 +275,8 @@ static void shrink(const Case *c, size_t most, int steps) {
 
 /* --- Main ----------------------------------------------------------------- */
 
-/* `test --promote` changes its file, and `import` writes others beside it, so
- * they run only when named. */
+/* `test --promote` changes its file, `import` and `export` write others beside
+ * it, so they run only when named. */
 static const char *const commands[][WORDS] = {
     {"check"},
     {"check", "--types"},
@@ -310,6 +310,7 @@ static const char *const commands[][WORDS] = {
     {"test", "--promote"},
     {"import"},
     {"import", "--stateful"},
+    {"export"},
     {"run", "--stats", "--trace", "/dev/null"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -334,8 +335,9 @@ int main(int argc, char **argv) {
   for (int f = optind; f < argc; f++)
     for (int k = 0; k < COMMANDS; k++) {
       bool asked = only && !strcmp(only, commands[k][0]);
-      bool writes =
-          !strcmp(commands[k][0], "test") || !strcmp(commands[k][0], "import");
+      const char *command = commands[k][0];
+      bool writes = !strcmp(command, "test") || !strcmp(command, "import") ||
+                    !strcmp(command, "export");
       if (only ? !asked : writes) continue;
       Case c = {{0}};
       int n = 0;

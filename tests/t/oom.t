@@ -46,6 +46,13 @@ my $model = spew(scratch('reader.onnx'), slurp('examples/import/reader.onnx'));
 holds('import: allocations fail', -s => 97, -c => 'import', file => $model)
     if rly('import', $model)->{err} !~ /E0806/;
 
+# The writer, on a program with branches, loops and layers.
+my $programs = spew(scratch('programs.rly'),
+                    slurp('tests/export/programs.rly')
+                    =~ s/def \@collatz/def \@main/r);
+holds('export: allocations fail', -s => 97, -c => 'export', file => $programs)
+    if rly('export', $programs)->{err} !~ /E0806/;
+
 # Rules: as a program, applied to one, and refuted.
 holds('rules: allocations of a check fail', -s => 29, -c => 'check',
       file => 'tests/rules/page.rly');

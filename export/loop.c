@@ -1,0 +1,280 @@
+/* Recursion.  A function whose calls of itself are tail calls is a Loop:
+ *
+ *   def @f(%p) { if (MORE) { @f(STEP) } else { VALUE } }
+ *
+ *   p = the arguments; more = MORE(p)
+ *   Loop(more, p) { p = STEP(p); more = MORE(p) }
+ *   VALUE(p)
+ *
+ * where MORE, STEP and VALUE are what `ask` makes of the body.  Only parameters
+ * that a step changes are carried.  Recursion over data that is known, such as
+ * the list of a network's layers, is written out call by call instead. */
+#include "export/exporter.h"
+#include "ir/walk.h"
+
+enum { UNROLLED_MOST = 10000 };
+
+bool fn_mentions(Export *x, const Fn *fn, const Self *self) {
+  if (!self->var && !self->global) return false;
+  bool found = false;
+  ExprWalk w;
+  expr_walk_start(&w, x->mem, WALK_ENTER, fn->body);
+  while (!found && expr_walk_next(&w)) {
+    const Expr *e = w.at;
+    found =
+        (e->kind == EX_VAR && e->var == self->var && self->var) ||
+        (e->kind == EX_GLOBAL && e->g.global == self->global && self->global);
+  }
+  expr_walk_end(&w);
+  return found;
+}
+
+/* Which parameters does some call of itself give another value? */
+static bool *changed_params(Export *x, const Fn *fn, const Self *self) {
+  bool *changed = ARENA_ARRAY(x->arena, bool, (size_t)fn->param_count + 1);
+  ExprWalk w;
+  expr_walk_start(&w, x->mem, WALK_ENTER, fn->body);
+  while (changed && expr_walk_next(&w)) {
+    if (!is_self_call(w.at, self)) continue;
+    for (int i = 0; i < w.at->count; i++) {
+      const Expr *arg = w.at->args[i];
+      if (arg->kind != EX_VAR || arg->var != fn->params[i]) changed[i] = true;
+    }
+  }
+  expr_walk_end(&w);
+  return changed;
+}
+
+/* A frame of the same call with other arguments. */
+static Frame *frame_with(Export *x, const Frame *call, const Fn *fn,
+                         Val *const *args) {
+  Frame *f = frame_new(x, call->outer);
+  f->fn = call->fn;
+  f->type_count = call->type_count;
+  f->type_vars = call->type_vars;
+  f->types = call->types;
+  for (int i = 0; i < fn->param_count; i++)
+    frame_bind(x, f, fn->params[i], args[i]);
+  return f;
+}
+
+static Val *ask_in(Export *x, Frame *f, const Fn *fn, Ask what,
+                   const Self *self) {
+  Frame *outer = x->frame;
+  x->frame = frame_new(x, f);
+  Val *v = ask(x, fn->body, what, self);
+  x->frame = outer;
+  return v;
+}
+
+/* --- A Loop --------------------------------------------------------------- */
+
+typedef struct Loop {
+  Export *x;
+  const Fn *fn;
+  const Self *self;
+  Frame *call;
+  Val **args; /* of the call */
+  const Expr *at;
+} Loop;
+
+/* The tensors and sequences of the arguments that change. */
+static bool carried(const Loop *l, Val *const *args, Vals *out) {
+  for (int i = 0; i < l->fn->param_count; i++)
+    if (l->self->changed[i] && !val_flatten(l->x, args[i], out, l->at->span))
+      return false;
+  return true;
+}
+
+/* The arguments with others in the places of those. */
+static Val **with_carried(const Loop *l, Val *const *values) {
+  size_t size = (size_t)l->fn->param_count * sizeof *l->args;
+  Val **args = arena_copy(l->x->arena, l->args, size);
+  for (int i = 0; args && i < l->fn->param_count; i++)
+    if (l->self->changed[i]) args[i] = val_rebuild(l->x, args[i], &values);
+  return args;
+}
+
+/* What a value of the loop is at every turn. */
+typedef struct Slot {
+  const Type *type;
+  const char *name; /* that of its parameter */
+} Slot;
+
+/* The slots of a parameter of that type, laid out as `carried` lays out the
+ * values. */
+static void carried_slots(const Loop *l, const Val *v, Slot of,
+                          const Vals *values, size_t *next, Slot *out) {
+  const Type *t = of.type;
+  bool parts = !val_is_slot(l->x, v);
+  if (!parts) {
+    const Type *first = values->data[*next]->type;
+    bool tensor = t && t->kind == TY_TENSOR && first->kind == TY_TENSOR;
+    out[(*next)++] = (Slot){tensor ? t : first, of.name};
+    return;
+  }
+  for (int i = 0; i < v->count; i++) {
+    bool tuple = t && t->kind == TY_TUPLE && i < t->count;
+    Slot part = {tuple ? t->args[i] : NULL, of.name};
+    carried_slots(l, v->items[i], part, values, next, out);
+  }
+}
+
+static Slot *slots_of(const Loop *l, const Vals *values) {
+  Export *x = l->x;
+  Slot *slots = ARENA_ARRAY(x->arena, Slot, values->len + 1);
+  Frame *outer = x->frame;
+  x->frame = l->call;
+  size_t next = 0;
+  for (int i = 0; slots && i < l->fn->param_count; i++) {
+    const Var *param = l->fn->params[i];
+    Slot of = {param->type ? type_here(x, param->type) : NULL,
+               param->name->text};
+    if (l->self->changed[i])
+      carried_slots(l, l->args[i], of, values, &next, slots);
+  }
+  x->frame = outer;
+  return slots;
+}
+
+/* One turn: from the values that the graph takes to those that it gives. */
+static bool turn(const Loop *l, OnnxGraph *body, const Vals *values,
+                 const Slot *slots) {
+  Export *x = l->x;
+  const Type *count = type_of_rank(x, DT_INT64, 0);
+  const Type *more_type = type_of_rank(x, DT_BOOL, 0);
+  OnnxValueType port = value_type(x, count);
+  onnx_graph_input(x->w, body, onnx_name(x->w, "turn"), &port);
+  port = value_type(x, more_type);
+  onnx_graph_input(x->w, body, onnx_name(x->w, "go"), &port);
+  Val **now = ARENA_ARRAY(x->arena, Val *, values->len + 1);
+  for (size_t i = 0; now && i < values->len; i++) {
+    now[i] = val_tensor(x, slots[i].type, onnx_name(x->w, slots[i].name));
+    port = value_type(x, slots[i].type);
+    onnx_graph_input(x->w, body, now[i]->name, &port);
+  }
+  if (!now) return false;
+  Frame *f = frame_with(x, l->call, l->fn, with_carried(l, now));
+  Val *step = ask_in(x, f, l->fn, ASK_STEP, l->self);
+  if (!step) return false;
+  for (int i = 0; i < l->fn->param_count; i++)
+    if (l->self->changed[i] &&
+        !val_agree(x, l->args[i], step->items[i], l->at->span))
+      return false;
+  Vals next;
+  VEC_INIT(&next, x->mem);
+  bool fine = carried(l, step->items, &next) && next.len == values->len;
+  Val *more = NULL;
+  if (fine) {
+    f = frame_with(x, l->call, l->fn, with_carried(l, next.data));
+    more = ask_in(x, f, l->fn, ASK_MORE, l->self);
+  }
+  fine = more && graph_gives(x, body, more, NULL);
+  for (size_t i = 0; fine && i < next.len; i++) {
+    port = value_type(x, slots[i].type);
+    fine = graph_gives(x, body, next.data[i], &port);
+  }
+  VEC_DONE(&next);
+  return fine;
+}
+
+/* What the loop carries has the types that hold at every turn. */
+static Val *loop_node(const Loop *l, Val *more) {
+  Export *x = l->x;
+  const char *hint = x->hint;
+  x->hint = NULL;
+  Vals values;
+  VEC_INIT(&values, x->mem);
+  Val *v = NULL;
+  Slot *slots = carried(l, l->args, &values) ? slots_of(l, &values) : NULL;
+  bool fine = slots && val_name(x, more, l->at->span);
+  for (size_t i = 0; fine && i < values.len; i++)
+    fine = val_name(x, values.data[i], l->at->span) != NULL;
+  OnnxGraph *outer = x->graph;
+  OnnxGraph *body = fine ? graph_enter(x, "body", l->at->span) : NULL;
+  fine = body && turn(l, body, &values, slots);
+  if (body) graph_leave(x, outer);
+  Val **last = ARENA_ARRAY(x->arena, Val *, values.len + 1);
+  if (fine && last) {
+    OnnxNode *n = node_new(x, "Loop");
+    onnx_node_input(x->w, n, "");
+    node_in(x, n, more, l->at->span);
+    for (size_t i = 0; i < values.len; i++)
+      node_in(x, n, values.data[i], l->at->span);
+    onnx_attr_graph(x->w, n, "body", body);
+    for (size_t i = 0; i < values.len; i++) {
+      x->hint = slots[i].name;
+      last[i] = node_out(x, n, slots[i].type);
+    }
+    Frame *f = frame_with(x, l->call, l->fn, with_carried(l, last));
+    x->hint = hint;
+    v = ask_in(x, f, l->fn, ASK_VALUE, l->self);
+  }
+  VEC_DONE(&values);
+  return v;
+}
+
+/* --- A call --------------------------------------------------------------- */
+
+static Val **args_of(Export *x, const Frame *f, const Fn *fn) {
+  Val **args = ARENA_ARRAY(x->arena, Val *, (size_t)fn->param_count + 1);
+  for (int i = 0; args && i < fn->param_count; i++)
+    args[i] = ((Bound *)ptrmap_get(&f->vars, fn->params[i]))->val;
+  return args;
+}
+
+/* The function is under way, and calls itself other than at its end.  That is
+ * written out, too, as long as only what is known has chosen the way there. */
+static bool may_call_again(Export *x, const Fn *fn, const Expr *at) {
+  for (const Active *a = x->active; a; a = a->up) {
+    if (a->fn != fn) continue;
+    if (a->graph == x->graph) break;
+    refuse(x, at->span,
+           "this recursion is no tail call, and how deep it goes depends on "
+           "the run");
+    return false;
+  }
+  if (x->unrolled++ < UNROLLED_MOST) return true;
+  refuse(x, at->span, "more than %d recursive calls would be written out",
+         UNROLLED_MOST);
+  return false;
+}
+
+Val *loop_call(Export *x, const Fn *fn, const Self *of, Frame *frame,
+               const Expr *at) {
+  Self self = *of;
+  self.changed = changed_params(x, fn, of);
+  if (!self.changed) return NULL;
+  Active active = {fn, x->graph, x->active};
+  const char *hint = x->hint;
+  Val *v = NULL;
+  for (;;) {
+    if (!may_call_again(x, fn, at)) break;
+    x->active = &active;
+    x->by_data = false;
+    x->hint = NULL;
+    Val *more = ask_in(x, frame, fn, ASK_MORE, &self);
+    x->hint = hint;
+    if (!more) break;
+    bool known = more->constant != NULL;
+    if (known && !tensor_i64_at(more->constant, 0)) {
+      v = ask_in(x, frame, fn, ASK_VALUE, &self);
+      break;
+    }
+    Val **args = args_of(x, frame, fn);
+    if (!args) break;
+    if (!known || !x->by_data) {
+      active.graph = NULL; /* within a Loop it may not call itself otherwise */
+      v = loop_node(&(Loop){x, fn, &self, frame, args, at}, more);
+      break;
+    }
+    Val *step = ask_in(x, frame, fn, ASK_STEP, &self);
+    x->active = active.up;
+    if (!step) break;
+    for (int i = 0; i < fn->param_count; i++)
+      if (self.changed[i]) args[i] = step->items[i];
+    frame = frame_with(x, frame, fn, args);
+  }
+  x->active = active.up;
+  return v;
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/env perl
+# Programs as ONNX models.  A model is imported again and must give what the
+# program gives; the node tests of ONNX must pass on what is exported of them;
+# and where python3-onnx is installed, its checker and its shape inference must
+# accept all of it, and its reference evaluator, if it has one, must agree.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+if (rly('import', 'none.onnx')->{err} =~ /E0806/) {
+  plan skip_all => 'this build has no writer of ONNX files: make deps-onnx';
+}
+
+my $programs = 'tests/export/programs.rly';
+my @models;
+
+sub exported {
+  my ($name, $what, @args) = @_;
+  my $path = scratch("$name.onnx");
+  gives(rly('export', @args, '-o', $path), 0, '', '', $what);
+  push @models, $path;
+  return $path;
+}
+
+# Exports a function, imports it, and runs an expression over it as @main.
+sub round_trip {
+  my ($entry, $call, $out, $what) = @_;
+  my $model = exported($entry, "$what: exported", $programs, '--entry', $entry);
+  gives(rly('import', $model, '-o', scratch($entry)), 0, '', '',
+        "$what: imported");
+  my $weights = scratch("$entry.safetensors");
+  spew(scratch("use_$entry.rly"), qq{import "$entry.rly";\n},
+       'import "programs.rly";', "\n$call;\n");
+  gives(rly('run', scratch("use_$entry.rly"),
+            -e $weights ? ('--params', $weights) : ()), 0, $out, '',
+        "$what: as the program");
+}
+spew(scratch('programs.rly'), slurp($programs) =~ s{^@.*;$}{}mgr);
+
+# --- What a program gives, and its model ------------------------------------
+
+round_trip('sum_to', '@main(10)', qr/^45$/m, 'a loop that counts');
+round_trip('sum_to', '@main(0)', qr/^0$/m, 'and makes no turn');
+round_trip('collatz', '@main(6i64)',
+           qr/\A\(8i64, Cons\(.*2.*4.*8.*16.*5.*10.*3.*6.*Nil/s,
+           'branches in a loop, and a list that grows');
+round_trip('turned', '@main([[1f, 2f], [3f, 4f], [5f, 6f]])',
+           qr/\[\[5\.0, 6\.0\],\s+\[3\.0, 4\.0\],\s+\[1\.0, 2\.0\]\]/,
+           'a dimension as a value');
+round_trip('choose', "\@main([4f, 9f], $_->[0])", $_->[1], "choices: $_->[0]")
+  for [0, qr/\[4\.0, 9\.0\]/], [1, qr/\[ ?8\.0, 18\.0\]/],
+      [6, qr/\[2\.0, 3\.0\]/], [5, qr/\[-4\.0, -9\.0\]/];
+my $list = 'List[@onnx_any([1f, 2f]), @onnx_any([3f, 4f])]';
+round_trip('total', "\@main($list)", qr/\[4\.0, 6\.0\]/, 'a fold of a list');
+round_trip('total', '@main(Nil)', qr/\[0\.0, 0\.0\]/, 'and of none');
+round_trip('doubled', "\@main($list)",
+           qr/\[2\.0, 4\.0\].*\[6\.0, 8\.0\]/s, 'a map');
+round_trip('layers', '@main([[1f, 1f]])', qr/\[\[8\.0, 4\.0\]\]/,
+           'records and closures that are known');
+round_trip('or_ones', "\@main($_->[0])", $_->[1], "an Option: $_->[0]")
+  for ['None', qr/\[1\.0, 1\.0\]/],
+      ['Some(@onnx_any([5f, 6f]))', qr/\[5\.0, 6\.0\]/];
+round_trip('scanned', '@main([[1f, 2f], [3f, 4f]]).1',
+           qr/\[\[1\.0, 2\.0\],\s+\[4\.0, 6\.0\]\]/, 'a scan');
+
+# Layers, against the library's own text.
+my $x = 'reshape(sin(arange(0f, 30f)), newshape=[5, 2, 3])';
+my $h = 'reshape(cos(arange(0f, 8f)), newshape=[2, 4])';
+for (['lstm_of', "$x, $h, $h", 3], ['masked', "$x, [3, 5], $h, $h", 3],
+     ['gru_of', "$x, $h", 2], ['rnn_of', "$x, $h", 2],
+     ['rnn_by_loop', "$x, $h", 2]) {
+  my ($f, $args, $results) = @$_;
+  my $calls = join ",\n", map {
+    "max(abs(\@main($args).$_ - \@$f($args).$_)) < 1e-5f"
+  } 0 .. $results - 1;
+  my $all = join ', ', ('True') x $results;
+  round_trip($f, "($calls,)", qr/^\($all,?\)$/m, "$f: every result");
+}
+my $text = slurp(scratch('masked.rly'));
+like($text, qr/\@onnx_lstm\(\s*%x,.*sequence_lens=%n/s,
+     'an LSTM of the library is one of ONNX');
+unlike($text, qr/fn \(/, 'and no loop');
+like(slurp(scratch('rnn_by_loop.rly')), qr/let %loop = fn/,
+     'another activation is a loop');
+like(slurp(scratch('turned.rly')), qr/Tensor\[\(n, 2\), float32\]/,
+     'dimensions keep their names');
+
+# --- The file ---------------------------------------------------------------
+
+my $affine = spew(scratch('affine.rly'), <<'END');
+param @w: Tensor[(20, 20), float32];
+param @unused: Tensor[(2), float32];
+def @main(%x: Tensor[(20), float32]) {
+  let %dead = @w * 2f;
+  let %wide = expand_dims(%x, axis=0);
+  nn.dense(%wide, @w)
+}
+END
+my @w = map { $_ % 7 } 0 .. 399;
+my @bound = ($affine, '--params', spew(scratch('affine.safetensors'),
+             safetensors(['w', 'F32', [20, 20], \@w])));
+exported('whole', 'with its weights', @bound);
+exported('split', 'with its weights beside it', @bound, '--external');
+exported('newer', 'for a newer operator set', @bound, '--opset', 17);
+is(-s scratch('split.onnx.data'), 1600, 'they are what they were');
+my $size = -s scratch('whole.onnx');
+cmp_ok($size, '>', 1600, 'the weight is in the one');
+cmp_ok($size, '<', 2000, 'and nothing that nothing needs');
+my @in = ('x=' . '[' . join(', ', map { $_ * 0.5 } 0 .. 19) . ']');
+my $want = rly('run', @bound, @in, 'unused=[0, 0]')->{out};
+is(rly('run', scratch("$_.onnx"), @in)->{out}, $want, "$_: it runs")
+  for qw(whole split newer);
+gives(rly('export', $affine, '-o', scratch('none.onnx')), 1, '',
+      qr/E0503.*`\@w` has no value.*--params/s, 'a param without a value');
+ok(!-e scratch('none.onnx'), 'leaves no file');
+gives(rly('export', @bound, '-o', scratch('no/where.onnx')), 1, '', qr/E0507/,
+      'a folder that is not there');
+gives(rly('export', @bound, '--opset', $_), 1, '', qr/--opset is from 17 to 23/,
+      "operator set $_") for 16, 24;
+gives(rly('export', $affine, '--entry', 'f'), 1, '',
+      qr/E0102.*no definition `\@f`/, 'an entry that is not there');
+
+# --- What ONNX cannot say ---------------------------------------------------
+
+sub refused {
+  my ($text, $message, $what) = @_;
+  my $path = spew(scratch('refused.rly'), $text);
+  gives(rly('export', $path, '-o', scratch('refused.onnx')), 1, '', $message,
+        $what);
+}
+refused('def @main(%n: int32) -> int32 {
+  if (%n == 0) { 1 } else { %n * @main(%n - 1) }
+}', qr/refused\.rly:2:34: error\[E0809\].*no tail call/, 'deep recursion');
+refused('def @main(%x: float32) {
+  let %c = ref(%x);
+  ref_read(%c)
+}', qr/refused\.rly:3:3: error\[E0809\]: ONNX has no cells/, 'a cell');
+refused('def @main(%x: float32) {
+  print(%x);
+  %x
+}', qr/refused\.rly:2:3: error\[E0809\].*for its effect/, 'an effect');
+refused('def @main(%x: Tensor[(3), float32], %c: bool) {
+  let %f = if (%c) { fn (%v: Tensor[(3), float32]) { %v } }
+           else { fn (%v: Tensor[(3), float32]) { %v * 2f } };
+  %f(%x)
+}', qr/refused\.rly:2:\d+: error\[E0809\].*function/, 'a function of the run');
+refused('def @main(%x: Tensor[(?), float32]) { unique(%x) }',
+        qr/refused\.rly:1:\d+: error\[E0809\].*no operator for this `unique`/,
+        'an operator');
+refused('def @main[n: Dim](%x: Tensor[(n, 2), float32]) {
+  nn.pad(%x, pad_width=[[0, n], [0, 0]])
+}', qr/refused\.rly:2:3: error\[E0809\].*known before the run/,
+        'an attribute that the run knows');
+refused("def \@main(%k: int32) -> int32 {\n"
+        . join('', map { "  if (%k == $_) { $_ } else {\n" } 1 .. 40)
+        . "  0\n" . ('}' x 40) . "\n}",
+        qr/E0809.*more than 30 branches/, 'branches too deep for readers');
+refused('def @main[d: Float](%x: Tensor[(3), d]) -> Tensor[(3), d] { %x }',
+        qr/E0809.*no one type/, 'a function of several types');
+refused('def @even(%n: int32) -> bool {
+  if (%n == 0) { True } else { @odd(%n - 1) }
+}
+def @odd(%n: int32) -> bool {
+  if (%n == 0) { False } else { @even(%n - 1) }
+}
+def @main(%n: int32) { @even(%n) }', qr/E0809/, 'two functions in a circle');
+
+# --- The models of examples/import ------------------------------------------
+
+for my $name (qw(resnet tagger encoder quantized reader beams)) {
+  my $model = exported($name, "$name: exported",
+                       "examples/import/$name.onnx");
+  gives(rly('import', $model, '-o', scratch($name)), 0, '', '',
+        "$name: imported");
+  my $check = slurp("examples/import/${name}_check.rly");
+  spew(scratch("${name}_check.rly"), $check);
+  gives(rly('run', scratch("${name}_check.rly"), '--params',
+            scratch("$name.safetensors"), '--params',
+            "examples/import/${name}_check.safetensors"), 0,
+        qr/\A\(?(?:True(?:, )?)+,?\)?\n\z/, '', "$name: agrees with PyTorch");
+}
+
+# --- ONNX's own tests -------------------------------------------------------
+
+my $data = '/usr/share/libonnx-testdata/data/node';
+SKIP: {
+  skip 'libonnx-testdata is not installed: make deps-onnx', 2 unless -d $data;
+  my @names = sample(grep { !/^#/ } split /\n/,
+                     slurp('tests/onnx/passing.txt'));
+  my (@refused, @dirs);
+  mkdir scratch('node');
+  for my $name (@names) {
+    my $dir = scratch("node/$name");
+    mkdir $dir;
+    my $got = rly('export', "$data/$name/model.onnx", '-o',
+                  "$dir/model.onnx");
+    push(@refused, "$name: $got->{err}"), next if $got->{status};
+    symlink $_, "$dir/" . s{.*/}{}r for glob "$data/$name/test_data_set_*";
+    push @dirs, $dir;
+  }
+  is(join("\n", @refused), '', scalar(@names) . ' node tests are exported');
+  my $got = rly('import', '--test', @dirs);
+  my @failed = $got->{out} =~ /^not ok (.*)$/mg;
+  is("@failed", '', 'and pass');
+  push @models, map { "$_/model.onnx" } @dirs;
+}
+
+# --- ONNX's own tools -------------------------------------------------------
+
+SKIP: {
+  my $python = (grep { -x } '/usr/bin/python3')[0];
+  skip 'there is no python3', 1 unless $python;
+  my $said = `$python tests/export/check.py @models 2>&1`;
+  skip 'python3-onnx is not installed', 1 if $? >> 8 == 77;
+  is($said, '', scalar(@models) . ' models are what onnx.checker accepts');
+}
+
+done_testing;

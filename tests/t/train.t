@@ -253,6 +253,19 @@ like($nan->{err},
      'the step and the operator that made it');
 is_deeply([kept('nan')], [1], 'the state before it is kept');
 
+# --- The examples -----------------------------------------------------------
+
+# As NumPy has it, in float64, from the same weights and examples.
+for (split /\n/, slurp('tests/train/learn.tsv')) {
+  my ($name, $args, @losses) = split /\t/;
+  my $run = rly('train', "examples/train/$name.rly", split(/ /, $args), '-o',
+                scratch("learn_$name"), '--log', '-');
+  my @found = map { $_->{loss} } grep { exists $_->{norm} }
+              map { json($_) } split /\n/, $run->{out};
+  near(\@found, \@losses, 2e-6, "$name: the losses of " . @losses . ' steps')
+      or diag($run->{err});
+}
+
 # --- The program ------------------------------------------------------------
 
 # What --print shows trains as the command does.

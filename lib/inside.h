@@ -7,14 +7,18 @@
 #ifndef LIB_INSIDE_H
 #define LIB_INSIDE_H
 
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "data/data.h"
 #include "ir/print.h"
 #include "ir/walk.h"
+#include "lib/complete.h"
 #include "lib/doc.h"
 #include "lib/export.h"
+#include "lib/format.h"
 #include "lib/onnx.h"
+#include "lib/op_text.h"
 #include "observe/observe.h"
 #include "ops/ops.h"
 #include "parser/parser.h"

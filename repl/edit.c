@@ -20,6 +20,7 @@
 #include "repl/line.h"
 #include "repl/paste.h"
 #include "repl/screen.h"
+#include "repl/words.h"
 
 enum { INDENT = 2, BELOW_MOST = 64 };
 
@@ -94,7 +95,8 @@ static void add_below_words(const char *text) {
 /* The signature of the call in which the cursor stands. */
 static void add_signature(void) {
   if (!edit.whole || RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH)) return;
-  char *text = complete_signature(edit.repl, rl_line_buffer, (size_t)rl_point);
+  char *text = complete_signature(edit.repl->host->program, rl_line_buffer,
+                                  (size_t)rl_point);
   if (text) add_below_words(text);
   edit.below_dim = text;
   free(text);

@@ -2,9 +2,8 @@
  * what a pass makes of the program.
  *
  * A formatter that overwrites files must not lose a program.  So the text is
- * read back before it is used, and must be equal to what was read at first; and
- * the new text replaces the file by a rename, which happens whole or not at
- * all.  Comments are part of the parsed unit.
+ * read back before it is used (lib/format.c), and it replaces the file by a
+ * rename, which happens whole or not at all.
  *
  * --relay, --functional and --stateful are passes under the names that people
  * look for.  After `functional` comes `relay`, over the text that the first has
@@ -22,22 +21,6 @@ static bool put_text(Host *h, const char *path, const StrBuf *text) {
   if (h->cli->write) return file_replace(h->cx, path, text);
   host_write(h, strbuf_text(text), text->len);
   return true;
-}
-
-/* The formatted text must parse to the same program.  If it does not, which is
- * the printer's mistake, no file is overwritten. */
-static bool reads_back(Host *h, const char *path, const Unit *unit,
-                       const StrBuf *text) {
-  Program *p = h->program->ir;
-  if (mem_exhausted(p->mem)) return false;
-  Unit *again =
-      program_parse_text(h->program, path, strbuf_text(text), text->len);
-  if (again && unit_equal(p->mem, unit, again)) return true;
-  if (mem_exhausted(p->mem)) return false;
-  diag_error(p->diags, E0507, SPAN_NONE,
-             "%s would be another program in the text that rly made of it",
-             path);
-  return false;
 }
 
 /* In a program of its own, so that nothing that was formatted before is visible
@@ -89,9 +72,9 @@ static Unit *parse_stdin(Host *h) {
 static int format_unit(Host *h, const char *path, const Unit *unit) {
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);
-  unit_print(h->program->ir, unit, &out);
   int status = 1;
-  if (reads_back(h, path, unit, &out) && checks_back(h, path, unit, &out))
+  if (unit_format(h->program, path, unit, &out) &&
+      checks_back(h, path, unit, &out))
     status = put_text(h, path, &out) ? 0 : 2;
   strbuf_done(&out);
   return status;

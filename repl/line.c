@@ -32,6 +32,7 @@
 
 #include "repl/edit.h"
 #include "repl/history.h"
+#include "repl/words.h"
 #endif
 
 static volatile sig_atomic_t pressed;
@@ -123,9 +124,9 @@ static char **complete(const char *word, int start, int end) {
   char *text = text_to_cursor(end);
   if (!text) return NULL;
   Cursor at = {text, repl->entry.len + (size_t)start};
-  bool files = complete_files(&at);
+  bool files = words_are_files(&at);
   offered_count = offered_next = 0;
-  if (!files) complete_words(repl, &at, take_offer, NULL);
+  if (!files) words_offer(repl, &at, take_offer, NULL);
   rl_attempted_completion_over = !files;
   char **matches = rl_completion_matches(
       word, files ? rl_filename_completion_function : next_offer);
@@ -141,7 +142,7 @@ static char *break_characters(void) {
   char *text = text_to_cursor(rl_point);
   Cursor at = {text, text ? strlen(text) : 0};
   while (at.start && !strchr(" \"", text[at.start - 1])) at.start--;
-  bool files = text && complete_files(&at);
+  bool files = text && words_are_files(&at);
   free(text);
   return files ? " \"" : " \t\n(){}[],;=<>+*/!&|\"";
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "repl/complete.h"
+#include "repl/repl.h"
 
 /* Prepares editing at a terminal: keys, history, and completion for `r`, which
  * must outlive the last line, or be followed by another. */

@@ -13,7 +13,6 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
-#include "repl/ops.h"
 
 /* --- Words ---------------------------------------------------------------- */
 
@@ -385,7 +384,7 @@ static void add_row(StrBuf *out, const OpInfo *op) {
   add_bool(out, "random", op->random);
   add_bool(out, "wide", op->wide);
   add_bool(out, "long_running", op->long_running);
-  add_text(out, "gradient", ops_gradient_word(op));
+  add_text(out, "gradient", operator_gradient_word(op));
   add_text(out, "no_gradient", op->no_gradient);
   add_text(out, "doc", op->doc);
   add_text(out, "formula", op->formula);

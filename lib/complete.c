@@ -4,7 +4,6 @@
  * tokens up to the word are read instead, with the brackets that are open and
  * what stands in front of each.  So much tells the places apart:
  *
- *   :load ab|                  the command in front       -> files
  *   nn.conv2d(x, st|           an operator's parentheses  -> its attributes
  *   nn.conv2d(x, layout=|      an attribute               -> its values
  *   cast(x, dtype="fl|         ... within a string        -> its words
@@ -14,14 +13,15 @@
  * Where the guess is wrong, the user is offered too much or too little, and
  * nothing else happens.  All offers are filtered here by the beginning that was
  * typed, so that who makes an offer just names everything there is. */
-#include "repl/complete.h"
+#include "lib/complete.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/inside.h"
-#include "repl/ops.h"
+#include "lib/doc.h"
+#include "lib/op_text.h"
+#include "parser/parser.h"
 
 /* --- What is begun ------------------------------------------------------ */
 
@@ -37,24 +37,6 @@ static void offer(const Begun *b, const char *word) {
 }
 
 static void offer_name(void *begun, const char *name) { offer(begun, name); }
-
-/* --- Where the cursor is ------------------------------------------------ */
-
-/* Are the arguments of one of these commands being typed?  The line may have an
- * abbreviation of the command.  `names` is a list of commands separated by
- * blanks, written whole.  A command stands at the beginning of the first line
- * only, so an entry of several lines holds none.  The word counts as each
- * command that it begins: `:re` offers files, because it may become
- * `restore`. */
-static bool is_command(const Cursor *at, const char *names) {
-  const char *name = at->text + strspn(at->text, " ");
-  if (*name != ':' || memchr(at->text, '\n', at->start)) return false;
-  size_t len = strcspn(++name, " ");
-  if (name + len > at->text + at->start || !len) return false;
-  for (const char *p = names; *p; p += strcspn(p, " "), p += *p == ' ')
-    if (!strncmp(p, name, len)) return true;
-  return false;
-}
 
 /* --- The spot ------------------------------------------------------------ */
 
@@ -199,7 +181,6 @@ bool complete_in_string(const Cursor *at) {
 
 /* A string that is no attribute's value names a file: of an import, a load. */
 bool complete_files(const Cursor *at) {
-  if (is_command(at, "load params save restore")) return true;
   Spot p;
   const OpInfo *op;
   if (!spot_find(&p, at->text, at->start)) return false;
@@ -237,7 +218,7 @@ static void offer_default(const Begun *b, const AttrSpec *a) {
   size_t len;
   FILE *out = open_memstream(&text, &len);
   if (!out) return;
-  ops_put_default(out, a);
+  operator_put_default(out, a);
   if (!fclose(out) && len > 1) offer(b, text + 1);
   free(text);
 }
@@ -299,9 +280,10 @@ static void compare_ctor(void *search, const char *name, size_t len) {
 }
 
 /* The type's definition of which the name is a constructor. */
-static bool find_ctor(const Repl *r, const char *name, DefinitionText *d) {
+static bool find_ctor(rly_program *program, const char *name,
+                      DefinitionText *d) {
   CtorSearch s = {.name = name};
-  if (!program_definition(r->host->program, name, d) || *d->sigil) return false;
+  if (!program_definition(program, name, d) || *d->sigil) return false;
   each_ctor(d, compare_ctor, &s);
   return s.found;
 }
@@ -317,7 +299,7 @@ static bool token_name(const Spot *p, Token t, char name[NAME_MOST]) {
 /* The type of an earlier pattern of the match. */
 typedef struct Arms {
   const Spot *spot;
-  const Repl *repl;
+  rly_program *program;
   size_t from;
   bool known;
   DefinitionText type;
@@ -328,7 +310,7 @@ static void note_ctor(void *arms, TokenLook look, size_t lo, size_t hi) {
   char name[NAME_MOST];
   if (look != LOOK_WORD || lo < a->from || a->known) return;
   a->known = token_name(a->spot, (Token){look, lo, hi}, name) &&
-             find_ctor(a->repl, name, &a->type);
+             find_ctor(a->program, name, &a->type);
 }
 
 static void offer_ctor(void *begun, const char *name, size_t len) {
@@ -340,7 +322,7 @@ static void offer_ctor(void *begun, const char *name, size_t len) {
 }
 
 typedef struct PatternOffer {
-  const Repl *repl;
+  rly_program *program;
   const Begun *begun;
 } PatternOffer;
 
@@ -348,23 +330,23 @@ static void offer_if_ctor(void *data, const char *name) {
   PatternOffer *o = data;
   DefinitionText d;
   bool begun = !strncmp(name, o->begun->word, o->begun->len);
-  if (begun && *name != '@' && *name != '%' && find_ctor(o->repl, name, &d))
+  if (begun && *name != '@' && *name != '%' && find_ctor(o->program, name, &d))
     offer(o->begun, name);
 }
 
 /* A pattern is a constructor; where the match has one already, it is of the
  * same type. */
-static void offer_patterns(const Repl *r, const Begun *b, Spot *p) {
+static void offer_patterns(rly_program *program, const Begun *b, Spot *p) {
   Frame *f = innermost(p);
-  Arms a = {.spot = p, .repl = r, .from = f->inside};
-  PatternOffer o = {r, b};
+  Arms a = {.spot = p, .program = program, .from = f->inside};
+  PatternOffer o = {program, b};
   if (f->arms) parse_each_token(p->text, (uint32_t)p->len, note_ctor, &a);
   offer(b, "_");
   if (a.known) {
     each_ctor(&a.type, offer_ctor, (void *)b);
     return;
   }
-  rly_program_each_name(r->host->program, offer_if_ctor, &o);
+  rly_program_each_name(program, offer_if_ctor, &o);
   offer(b, "True");
   offer(b, "False");
 }
@@ -377,7 +359,7 @@ static void offer_dtypes(const Begun *b) {
   for (int i = 0; i < DTYPE_COUNT; i++) offer(b, dtype_name((DType)i));
 }
 
-static void offer_all(const Repl *r, const Begun *b, Spot *p) {
+static void offer_all(rly_program *program, const Begun *b, Spot *p) {
   static const char *const words[] = {
       "def",        "else",     "False",     "fn",     "if",
       "import",     "let",      "match",     "param",  "print",
@@ -393,27 +375,31 @@ static void offer_all(const Repl *r, const Begun *b, Spot *p) {
       offer(b, words[i]);
     offer_dtypes(b);
   }
-  rly_program_each_name(r->host->program, offer_name, (void *)b);
+  rly_program_each_name(program, offer_name, (void *)b);
 }
 
-static void offer_by_place(const Repl *r, const Begun *b, Spot *p) {
+static void offer_by_place(rly_program *program, const Begun *b, Spot *p) {
   const OpInfo *op;
   const AttrSpec *attr = attribute_at(p, &op);
   if (attr) offer_values(b, p, attr);
-  else if (innermost(p)->pattern) offer_patterns(r, b, p);
-  else if (!p->string) offer_all(r, b, p);
+  else if (innermost(p)->pattern) offer_patterns(program, b, p);
+  else if (!p->string) offer_all(program, b, p);
 }
 
-void complete_words(const Repl *r, const Cursor *at, Offer add, void *data) {
+void complete_words(rly_program *program, const Cursor *at, Offer add,
+                    void *data) {
   Spot p;
   Begun b = {.word = at->text + at->start, .offer = add, .data = data};
   b.len = strlen(b.word);
-  if (*b.word == ':') repl_each_command(r, offer_name, &b);
-  else if (is_command(at, "doc")) offer_operators(&b);
-  else if (spot_find(&p, at->text, at->start)) {
-    offer_by_place(r, &b, &p);
-    free(p.text);
-  }
+  if (!spot_find(&p, at->text, at->start)) return;
+  offer_by_place(program, &b, &p);
+  free(p.text);
+}
+
+void complete_operators(const Cursor *at, Offer add, void *data) {
+  Begun b = {.word = at->text + at->start, .offer = add, .data = data};
+  b.len = strlen(b.word);
+  offer_operators(&b);
 }
 
 /* --- What is said of an offer, and of a call ----------------------------- */
@@ -430,10 +416,10 @@ static const AttrSpec *attribute_named(const OpInfo *op, const char *offer) {
 static void put_attribute(FILE *out, const AttrSpec *a) {
   char *text = NULL;
   size_t len;
-  ops_put_kind(out, a);
+  operator_put_kind(out, a);
   FILE *value = open_memstream(&text, &len);
   if (!value) return;
-  ops_put_default(value, a);
+  operator_put_default(value, a);
   if (!fclose(value) && len > 1) fprintf(out, ", by default %s", text + 1);
   free(text);
 }
@@ -473,16 +459,17 @@ static char *ctor_head(const DefinitionText *d, const char *name) {
 
 /* What is said of the function `@f` or the constructor that a call names; NULL:
  * nothing. */
-static char *definition_head(const Repl *r, const Spot *p, const Frame *f) {
+static char *definition_head(rly_program *program, const Spot *p,
+                             const Frame *f) {
   char name[NAME_MOST];
   DefinitionText d;
   bool named = f->before.look == LOOK_GLOBAL || f->before.look == LOOK_WORD;
   if (f->opener != '(' || !named || !token_name(p, f->before, name) ||
-      !program_definition(r->host->program, name, &d))
+      !program_definition(program, name, &d))
     return NULL;
   if (!*d.sigil) return ctor_head(&d, name);
   StrBuf head;
-  strbuf_init(&head, r->host->program->ir->mem);
+  strbuf_init(&head, program->ir->mem);
   definition_print_head(&head, &d);
   char *text = strdup(strbuf_text(&head));
   strbuf_done(&head);
@@ -494,13 +481,13 @@ static char *operator_head(const OpInfo *op, const AttrSpec *a) {
   size_t len;
   FILE *out = open_memstream(&text, &len);
   if (!out) return NULL;
-  ops_put_signature(out, op);
+  operator_put_signature(out, op);
   if (a) fprintf(out, "\n%s: ", attr_name_text(a->name));
-  if (a) ops_put_kind(out, a);
+  if (a) operator_put_kind(out, a);
   return fclose(out) ? NULL : text;
 }
 
-char *complete_signature(const Repl *r, const char *text, size_t len) {
+char *complete_signature(rly_program *program, const char *text, size_t len) {
   Spot p;
   const OpInfo *op;
   char *head = NULL;
@@ -509,7 +496,7 @@ char *complete_signature(const Repl *r, const char *text, size_t len) {
   for (; !head && p.depth > 0; p.depth--) {
     const Frame *f = innermost(&p);
     if ((op = operator_of(&p, f))) head = operator_head(op, a);
-    else head = definition_head(r, &p, f);
+    else head = definition_head(program, &p, f);
     a = NULL;
   }
   free(p.text);

@@ -1,0 +1,43 @@
+/* Completion at the prompt: its commands and what they take, and otherwise what
+ * may stand in a program there (lib/complete.h). */
+#include "repl/words.h"
+
+#include <string.h>
+
+/* Are the arguments of one of these commands being typed?  The line may have an
+ * abbreviation of the command.  `names` is a list of commands separated by
+ * blanks, written whole.  A command stands at the beginning of the first line
+ * only, so an entry of several lines holds none.  The word counts as each
+ * command that it begins: `:re` offers files, because it may become
+ * `restore`. */
+static bool is_command(const Cursor *at, const char *names) {
+  const char *name = at->text + strspn(at->text, " ");
+  if (*name != ':' || memchr(at->text, '\n', at->start)) return false;
+  size_t len = strcspn(++name, " ");
+  if (name + len > at->text + at->start || !len) return false;
+  for (const char *p = names; *p; p += strcspn(p, " "), p += *p == ' ')
+    if (!strncmp(p, name, len)) return true;
+  return false;
+}
+
+bool words_are_files(const Cursor *at) {
+  return is_command(at, "load params save restore") || complete_files(at);
+}
+
+typedef struct Begun {
+  const char *word;
+  Offer offer;
+  void *data;
+} Begun;
+
+static void offer_command(void *begun, const char *name) {
+  const Begun *b = begun;
+  if (!strncmp(name, b->word, strlen(b->word))) b->offer(b->data, name);
+}
+
+void words_offer(const Repl *r, const Cursor *at, Offer offer, void *data) {
+  Begun b = {at->text + at->start, offer, data};
+  if (*b.word == ':') repl_each_command(r, offer_command, &b);
+  else if (is_command(at, "doc")) complete_operators(at, offer, data);
+  else complete_words(r->host->program, at, offer, data);
+}

@@ -36,6 +36,7 @@ GUIDED_PACKAGES := clang libclang-rt-dev
 BROWSER_PACKAGES := chromium
 GRAPH_PACKAGES := graphviz
 FFTW_PACKAGES  := libfftw3-dev
+EDITOR_PACKAGES := neovim vim emacs-nox zsh fish
 PYTHON_PACKAGES := python3-numpy python3-cffi python3-pytest
 NOTEBOOK_PACKAGES := python3-ipykernel python3-jupyter-client
 ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
@@ -117,7 +118,7 @@ STDLIB  := $(wildcard stdlib/*.rly stdlib/gradients/*.rly \
 
 lib_src  := $(filter-out stdlib/embed.c kernels/simd/%,\
               $(sort $(shell find $(wildcard $(FOLDERS)) -name '*.c')))
-rly_src  := $(wildcard repl/*.c)
+rly_src  := $(wildcard repl/*.c server/*.c)
 unit_src := $(wildcard tests/unit/*.c tests/ulp/*.c)
 conf_src := $(wildcard tests/conformance/*.c)
 bench_src := $(wildcard bench/*.c)
@@ -161,8 +162,8 @@ fuzz_attrs := $(B)/fuzz/attrs
 # --- Building ---------------------------------------------------------------
 
 .PHONY: all lib units deps deps-bench deps-fftw deps-neon deps-browser \
-        deps-graph deps-onnx deps-python deps-notebook ready demo examples \
-        test check conformance serial neon lint format promote docs bench \
+        deps-graph deps-onnx deps-python deps-notebook deps-editors ready demo \
+        examples test check conformance serial neon lint format promote docs bench \
         soak oom-tables walk threads depth sweep pass-agree fuzz-passes \
         planted late fuzz fuzz-grad fuzz-attrs guided deps-guided install \
         install-strip uninstall dist wheel clean help FORCE
@@ -399,6 +400,9 @@ deps-onnx:      ## install the reader of ONNX files and the data of its tests
 deps-browser:   ## install the browser that shows the stepper's page to a test
 	@.ci/deps $(BROWSER_PACKAGES)
 
+deps-editors:   ## install the editors and shells that a test drives
+	@.ci/deps $(EDITOR_PACKAGES)
+
 deps-graph:     ## install Graphviz, to which a test gives graphs
 	@.ci/deps $(GRAPH_PACKAGES)
 
@@ -564,8 +568,8 @@ data := $(DESTDIR)$(DATADIR)
 completions := bash:$(data)/bash-completion/completions/rly \
                zsh:$(data)/zsh/site-functions/_rly \
                fish:$(data)/fish/vendor_completions.d/rly.fish
-vimfiles    := $(patsubst editors/vim/%,%,$(wildcard editors/vim/*/rly.vim))
-vim         := $(data)/vim/vimfiles
+vimfiles    := $(patsubst editors/vim/%,%,$(wildcard editors/vim/*/rly.*))
+vims        := $(data)/vim/vimfiles $(data)/nvim/site
 emacs       := $(data)/emacs/site-lisp/rly-mode.el
 below = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
@@ -587,8 +591,8 @@ install: all lib ## into $(DESTDIR)$(PREFIX); places above in the Makefile
 	$(fill) docs/man/librly.3.in > $(man)/man3/librly.3
 	for row in $(completions); do file=$${row#*:}; \
 	  install -d $${file%/*}; editors/completions $${row%%:*} > $$file; done
-	for file in $(vimfiles); do \
-	  install -D -m 644 editors/vim/$$file $(vim)/$$file; done
+	for folder in $(vims); do for file in $(vimfiles); do \
+	  install -D -m 644 editors/vim/$$file $$folder/$$file; done; done
 	install -D -m 644 editors/emacs/rly-mode.el $(emacs)
 
 STRIP ?= strip
@@ -602,7 +606,7 @@ uninstall:      ## remove what `make install` with the same settings put there
 	  $(addprefix $(dir)/,librly.a librly.so.$(VERSION) $(SONAME) librly.so \
 	    pkgconfig/rly.pc) $(man)/man1/rly.1 $(man)/man3/librly.3 $(emacs) \
 	  $(foreach row,$(completions),$(lastword $(subst :, ,$(row)))) \
-	  $(addprefix $(vim)/,$(vimfiles))
+	  $(foreach folder,$(vims),$(addprefix $(folder)/,$(vimfiles)))
 
 # What is kept in git, and in gen/ what re2c, lemon and protoc-c make of it:
 # who builds from the archive needs none of them.

@@ -77,7 +77,9 @@ enum {
   IN_GRADCHECK = 262144,
   IN_TRAIN = 524288,
   IN_EXPORT = 1048576,
-  IN_ALL = 2097151,
+  IN_LSP = 2097152,
+  IN_WATCH = 4194304,
+  IN_ALL = 8388607,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -209,6 +211,7 @@ int command_verify(const Cli *cli);
 int command_doc(const Cli *cli);
 int command_learn(const Cli *cli);
 int command_train(const Cli *cli);
+int command_lsp(const Cli *cli);
 
 /* Prints an operator (false after saying that there is none of that name), and
  * the list of operators: those whose name or alias has this beginning, or else

@@ -9,7 +9,7 @@ package Rooms;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT = qw(%may_use @rooms door_of room_circles);
+our @EXPORT = qw(%may_use %only @rooms door_of room_circles);
 
 # From the bottom up: each room may include from and call what it names, all of
 # which stands before it, so the rooms make no circle.
@@ -38,12 +38,14 @@ my @table = (
   stepper   => 'smallstep vm value types ops ir tensor base',
   lib       => 'include stdlib export onnx stepper smallstep observe state vm bytecode
                 value data passes types rules parser io kernels ops ir tensor base',
-  repl      => 'include lib onnx stepper smallstep observe vm data passes types
+  server    => 'include lib data passes types parser ops ir tensor base',
+  repl      => 'server include lib onnx stepper smallstep observe vm data passes types
                 rules parser ops ir tensor base',
 );
 
 # The headers that other rooms may include; of a room that is not named, all.
-# Beside those named, repl/ calls what lib/inside.h shows it of lower rooms.
+# Beside those named, repl/ and server/ call what lib/inside.h shows them of lower
+# rooms.
 my %doors = (
   parser    => 'parser.h literal.h',
   types     => 'types.h gradient.h stretch.h',
@@ -59,8 +61,10 @@ my %doors = (
   smallstep => 'step.h step_machine.h',
   stepper   => 'stepper.h',
   lib       => 'inside.h',
+  server    => 'server.h',
 );
-my %only = (repl => {map { $_ => 1 } qw(include/rly.h lib/inside.h)});
+my %shown = map { $_ => 1 } qw(include/rly.h lib/inside.h);
+our %only = (server => {%shown}, repl => {%shown, 'server/server.h' => 1});
 
 our (@rooms, %may_use);
 while (my ($room, $uses) = splice @table, 0, 2) {

@@ -104,5 +104,11 @@
 ;;;###autoload
 (add-to-list 'auto-mode-alist '("\\.rly\\'" . rly-mode))
 
+;; The language server: M-x eglot, or eglot-ensure in rly-mode-hook.
+(defvar eglot-server-programs)
+(with-eval-after-load 'eglot
+  (add-to-list 'eglot-server-programs
+               `(rly-mode . (,rly-program "lsp"))))
+
 (provide 'rly-mode)
 ;;; rly-mode.el ends here

@@ -89,7 +89,8 @@ like(`nm -D --defined-only $lib/librly.so`, qr/ T rly_session_call$/m,
 ok(-s "$root/usr/share/$_", "$_ is installed")
   for qw(man/man1/rly.1 bash-completion/completions/rly
          zsh/site-functions/_rly fish/vendor_completions.d/rly.fish
-         vim/vimfiles/syntax/rly.vim emacs/site-lisp/rly-mode.el);
+         vim/vimfiles/syntax/rly.vim nvim/site/lua/rly.lua
+         emacs/site-lisp/rly-mode.el);
 make("uninstall $places");
 is(`find $root ! -type d`, '', 'make uninstall leaves no file');
 

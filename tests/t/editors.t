@@ -107,6 +107,54 @@ SKIP: {
        qr/rly rlyKeyword rlyComment/, 'vim: the file type, and colours');
 }
 
+# Neovim's own client against `rly lsp`: it attaches by the file type, shows the
+# diagnostics, and asks for what it knows.
+SKIP: {
+  skip 'no nvim', 7 if !has('nvim');
+  my $file = scratch('served.rly');
+  spew($file, "def \@f(%x:int32) { %x+1 }\n\@f(%y);\n");
+  my $lua = scratch('served.lua');
+  spew($lua, <<"END");
+vim.opt.runtimepath:prepend('editors/vim')
+vim.cmd('filetype plugin on')
+require('rly').setup{program = '$rly'}
+vim.cmd('edit $file')
+local function say(...) io.stdout:write(table.concat({...}, ' '), '\\n') end
+local uri = {uri = vim.uri_from_bufnr(0)}
+local function ask(method, params)
+  params.textDocument = uri
+  local _, answer = next(vim.lsp.buf_request_sync(0, method, params, 10000))
+  return answer and answer.result
+end
+say('type', vim.bo.filetype)
+vim.wait(10000, function() return #vim.diagnostic.get(0) > 0 end, 10)
+for _, d in ipairs(vim.diagnostic.get(0)) do
+  say('diagnostic', d.code or d.user_data.lsp.code, d.lnum, d.col)
+end
+vim.api.nvim_buf_set_lines(0, 1, 2, false, {'\@f(2);'})
+vim.wait(10000, function() return #vim.diagnostic.get(0) == 0 end, 10)
+say('then', #vim.diagnostic.get(0))
+local at = {line = 1, character = 1}
+say('hover', (ask('textDocument/hover', {position = at}).contents.value
+              :gsub('\\n', ' ')))
+say('definition', ask('textDocument/definition',
+                      {position = at}).range.start.character)
+say('symbol', ask('textDocument/documentSymbol', {})[1].name)
+if vim.lsp.buf.format then vim.lsp.buf.format() else
+  vim.lsp.buf.formatting_sync(nil, 10000)
+end
+say('text', vim.api.nvim_buf_get_lines(0, 0, 1, false)[1])
+vim.cmd('qa!')
+END
+  my $said = `nvim --headless -u $lua 2>&1 </dev/null`;
+  like($said, qr/^$_->[1]\r?$/m, "nvim: $_->[0]") or diag($said) for
+    ['the file type', 'type rly'], ['diagnostics', 'diagnostic E0101 1 3'],
+    ['mended', 'then 0'],
+    ['hover', 'hover ```rly \\@f : fn \\(int32\\) -> int32 ``` effects: pure '],
+    ['definition', 'definition 4'], ['symbols', 'symbol \\@f'],
+    ['formatting', 'text def \\@f\\(%x: int32\\) \\{ %x \\+ 1 \\}'];
+}
+
 SKIP: {
   skip 'no emacs', 4 if !has('emacs');
   my ($file, $lisp) = (scratch('n.rly'), scratch('rly-mode.el'));

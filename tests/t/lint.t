@@ -69,6 +69,10 @@ refuses('repl/fmt.c', include('lib/handles.h'),
 refuses('repl/repl.c', include('ir/expr.h'), 'repl/ may not use ir/expr.h');
 refuses('repl/main.c', include('parser/parser.h'),
         'repl/ may not use parser/');
+accepts('server/check.c', include('lib/inside.h'));
+refuses('server/check.c', include('repl/cli.h'), 'server/ may not use repl/');
+refuses('repl/lsp.c', include('server/inside.h'),
+        'repl/ may not use server/inside.h');
 accepts('state/state.c', include('vm/machine.h') . include('value/value.h'));
 refuses('state/state.c', include('vm/vm.h'), 'state/ may not use vm/vm.h');
 refuses('bytecode/code.h', include('vm/session.h'),

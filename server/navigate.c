@@ -145,7 +145,7 @@ json_t *serve_references(Server *s, const json_t *params, Failure *f) {
 
 static void add_highlight(Search *q, const Analysis *a, const Use *use) {
   json_t *place = location(q->server, a, use->span);
-  json_array_append(
+  json_array_append_new(
       q->out, json_pack("{sO}", "range", json_object_get(place, "range")));
   json_decref(place);
 }

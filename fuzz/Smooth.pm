@@ -153,6 +153,7 @@ my %texts = (
     'where($v < $v, $v, $v)', 'clip($v, a_min=-0.8, a_max=0.9)',
     'gather($v, [2, 0, 0], axis=0)', 'einsum(($m, $v), equation="ij,j->i")',
     'einsum(($m, $m, $v), equation="ij,jk,k->i")',
+    'einsum(($m,), equation="ii->i")',
     'stack(($f, $f, $f))', 'broadcast_to($f, shape=[3])',
     'minimum($v, $v)', 'scatter_nd($v, [[1]], [$f])',
     'strided_slice(nn.pad($v, pad_width=[[1, 2]]), begin=[2], end=[5])',

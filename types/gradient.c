@@ -157,24 +157,51 @@ static void add_implied(StrBuf *out, const char *equation, size_t n) {
   }
 }
 
-/* adjoint($equation, i): "a,b->c" becomes "a,b,c->b" for operand 1. */
+/* Operand i's term of an equation whose operands' terms have n letters. */
+static const char *term_of(const char *equation, size_t n, int64_t i,
+                           size_t *len) {
+  const char *from = equation, *end = equation + n;
+  while (i-- > 0 && from < end) from += strcspn(from, ",") + 1;
+  *len = from < end ? strcspn(from, ",-") : 0;
+  return from < end ? from : end;
+}
+
+static size_t terms_length(const char *equation) {
+  const char *arrow = strstr(equation, "->");
+  return arrow ? (size_t)(arrow - equation) : strlen(equation);
+}
+
+/* The term where each letter that comes again is another one, which the
+ * equation does not have: "iji" becomes "ija". */
+static void add_apart(StrBuf *out, const char *equation, const char *term,
+                      size_t len) {
+  char next = 'A';
+  for (size_t i = 0; i < len; i++) {
+    bool again = term[i] != ' ' && memchr(term, term[i], i);
+    while (again && next < 'z' && (next == '[' || strchr(equation, next)))
+      next = next == '[' ? 'a' : (char)(next + 1);
+    strbuf_add_char(out, again ? next++ : term[i]);
+  }
+}
+
+/* adjoint($equation, i): "a,b->c" becomes "a,b,c->b" for operand 1.  Letters
+ * that stand twice in its term are taken apart, since a result has each letter
+ * once: "ii->i" becomes "iA,i->iA". */
 static const AttrExpr *put_adjoint(Making *m, int at, const Expr *call) {
   const char *text = m->attrs->values[at].text;
   int64_t which = call->count == 2 ? literal(call->args[1]) : -1;
-  const char *arrow = strstr(text, "->");
-  size_t n = arrow ? (size_t)(arrow - text) : strlen(text);
+  size_t n = terms_length(text), len;
+  const char *term = term_of(text, n, which, &len);
   StrBuf out;
   strbuf_init(&out, m->p->mem);
-  strbuf_add_len(&out, text, n);
+  strbuf_add_len(&out, text, (size_t)(term - text));
+  add_apart(&out, text, term, len);
+  strbuf_add_len(&out, term + len, (size_t)(text + n - term) - len);
   strbuf_add_char(&out, ',');
-  if (arrow) strbuf_add(&out, arrow + 2);
+  if (text[n]) strbuf_add(&out, text + n + 2);
   else add_implied(&out, text, n);
   strbuf_add(&out, "->");
-  const char *from = text;
-  for (int64_t i = 0; i < which && from < text + n; i++)
-    from += strcspn(from, ",") + 1;
-  size_t len = strcspn(from, ",-");
-  strbuf_add_len(&out, from, from + len > text + n ? 0 : len);
+  add_apart(&out, text, term, len);
   AttrExpr *x = ARENA_NEW(m->arena, AttrExpr);
   char *copy = arena_copy(m->arena, strbuf_text(&out), out.len + 1);
   *x = (AttrExpr){.kind = AX_STRING,
@@ -292,9 +319,13 @@ static const Expr *put_attrs(Making *m, const Expr *body) {
  *                        each field of operand %x
  *   put(%x, i, E, F...)  the tuple %x, E in the place of field i, F... behind
  *   first(%g)            %g, or its first field where it is a tuple
+ *   diagonals($equation, i)
+ *                        a number that tells the letters that stand twice in
+ *                        operand i's term
  *   if (rank_is(%x, n)) {E} else {F}
  *                        E or F, without a look at the other one; likewise
- *                        is($a, "word"), is($a, 1): an attribute
+ *                        is($a, "word"), is($a, 1): an attribute, and
+ *                        has_diagonals($equation, i)
  */
 
 /* NULL: no operand, value or adjoint has this name. */
@@ -366,6 +397,37 @@ static const Expr *put_put(Making *m, const Expr *e) {
   return gradient_tuple(m->arena, e->span, n + more, fields);
 }
 
+/* diagonals($equation, i): the first axis of the letter of each axis of operand
+ * i, as digits of base 8 from the last axis to the first; -1: no letter stands
+ * twice. */
+static int diagonals(Making *m, const Expr *e) {
+  int at = e->count == 2 && variable(e->args[0])
+               ? bound_attr(m, variable(e->args[0]))
+               : -1;
+  if (at < 0 || !m->attrs->values[at].text) return -1;
+  const char *text = m->attrs->values[at].text;
+  size_t len;
+  const char *term =
+      term_of(text, terms_length(text), literal(e->args[1]), &len);
+  char letters[RANK_MAX];
+  int axes = 0, rank = 0;
+  bool again = false;
+  for (size_t i = 0; i < len && rank < RANK_MAX; i++)
+    if (term[i] != ' ') letters[rank++] = term[i];
+  for (int i = rank; i-- > 0;) {
+    const char *first = memchr(letters, letters[i], (size_t)rank);
+    again |= first < letters + i;
+    axes = axes * 8 + (int)(first - letters);
+  }
+  return again ? axes : -1;
+}
+
+static const Expr *put_diagonals(Making *m, const Expr *e) {
+  Value axes = {.bits = (uint32_t)diagonals(m, e)};
+  struct Tensor *t = program_scalar(m->p, DT_INT32, axes);
+  return t ? expr_const(m->arena, e->span, t) : NULL;
+}
+
 static const Expr *put_first(Making *m, const Expr *e) {
   const Type *t = e->count == 1 ? type_of(m, e->args[0]) : NULL;
   if (!t) return NULL;
@@ -379,6 +441,7 @@ static int decided(Making *m, const Expr *e) {
     const Type *t = type_of(m, e->args[0]);
     return t ? t->rank == literal(e->args[1]) : -1;
   }
+  if (calls(e, "has_diagonals")) return diagonals(m, e) >= 0;
   bool is = calls(e, "is") && e->count == 2;
   const Name *name = is ? variable(e->args[0]) : variable(e);
   int at = name ? bound_attr(m, name) : -1;
@@ -405,6 +468,7 @@ static const Expr *expanded(Making *m, const Expr *e) {
   }
   if (calls(e, "each")) return put_each(m, e);
   if (calls(e, "put")) return put_put(m, e);
+  if (calls(e, "diagonals")) return put_diagonals(m, e);
   return calls(e, "first") ? put_first(m, e) : NULL;
 }
 

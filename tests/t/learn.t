@@ -15,7 +15,7 @@ use Test::More;
 binmode $_, ':utf8' for Test::More->builder->failure_output;
 
 my @pages = sort glob 'docs/tutorial/*.md';
-is(scalar @pages, 12, 'twelve pages');
+is(scalar @pages, 13, 'thirteen pages');
 
 # The first solution of each exercise, and its first wrong answer.
 sub answers {
@@ -85,11 +85,11 @@ gives(rly({in => "7 / 0\n%nobody\n:quit\n"}, 'learn', 1), 1,
 gives(rly({in => "let %y = ref(1);\n%y\n:back\n:back\n"}, 'learn', 1), 1,
       qr/Exercise: a half.*Not yet.*Ctrl-D leaves.*Exercise: a half/s, qr/./,
       'back shows what was before, and asks again');
-gives(rly('learn'), 0, qr/\A> 1\. Numbers.* 0 of 3 exercises\n(?:  .*\n){11}\z/,
+gives(rly('learn'), 0, qr/\A> 1\. Numbers.* 0 of 3 exercises\n(?:  .*\n){12}\z/,
       '', 'without a number they are listed');
 ok(!-e scratch('state/rly/learn'), 'a pipe keeps no progress');
-for my $bad ('0', '13', 'x', '-1', '1 2', '99999999999999999999') {
-  gives(rly('learn', split / /, $bad), 1, '', qr/from 1 to 12|unknown|flag/,
+for my $bad ('0', '14', 'x', '-1', '1 2', '99999999999999999999') {
+  gives(rly('learn', split / /, $bad), 1, '', qr/from 1 to 13|unknown|flag/,
         "learn $bad");
 }
 gives(rly({in => ":hint\n"}, 'repl'), 0, '', qr/no command `:hint`/,

@@ -32,7 +32,7 @@ static const struct {
     {"rnn", bench_rnn},         {"start", bench_start},
     {"front", bench_front},     {"memory", bench_memory},
     {"limits", bench_limits},   {"examples", bench_examples},
-    {"grad", bench_grad},
+    {"grad", bench_grad},       {"train", bench_train},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 

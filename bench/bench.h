@@ -24,6 +24,7 @@ void bench_start(Bench *b);
 void bench_front(Bench *b);
 void bench_examples(Bench *b);
 void bench_grad(Bench *b);
+void bench_train(Bench *b);
 void bench_memory(Bench *b);
 void bench_limits(Bench *b);
 

@@ -163,8 +163,8 @@ fuzz_attrs := $(B)/fuzz/attrs
 
 .PHONY: all lib units deps deps-bench deps-fftw deps-neon deps-browser \
         deps-graph deps-onnx deps-python deps-notebook deps-editors ready demo \
-        examples test check conformance serial neon lint format promote docs bench \
-        soak oom-tables walk threads depth sweep pass-agree fuzz-passes \
+        examples test check conformance serial neon lint format promote docs \
+        bench soak oom-tables walk threads depth sweep pass-agree fuzz-passes \
         planted late fuzz fuzz-grad fuzz-attrs guided deps-guided install \
         install-strip uninstall dist wheel clean help FORCE
 .SECONDARY:

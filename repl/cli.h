@@ -117,6 +117,8 @@ typedef struct Host {
 /* Runs a command with a host of its own.  `work` returns the exit status, which
  * is replaced if stdout fails. */
 int host_run(const Cli *cli, int (*work)(Host *h));
+/* What limits a host has: those of the flags, and for memory always one. */
+rly_options host_limits(const Cli *cli);
 /* The two ends of host_run().  host_init() returns false after saying why; the
  * exit status is then 3. */
 bool host_init(Host *h, const Cli *cli);
@@ -212,6 +214,7 @@ int command_doc(const Cli *cli);
 int command_learn(const Cli *cli);
 int command_train(const Cli *cli);
 int command_lsp(const Cli *cli);
+int command_watch(const Cli *cli);
 
 /* Prints an operator (false after saying that there is none of that name), and
  * the list of operators: those whose name or alias has this beginning, or else

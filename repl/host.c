@@ -66,9 +66,14 @@ void host_give(const Host *h, rly_program *p) {
                           .files = cli->bind.items};
 }
 
-bool host_init(Host *h, const Cli *cli) {
+rly_options host_limits(const Cli *cli) {
   rly_options options = cli->limits;
   if (!options.max_memory) options.max_memory = default_memory();
+  return options;
+}
+
+bool host_init(Host *h, const Cli *cli) {
+  rly_options options = host_limits(cli);
   if (!options.threads) options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
   *h = (Host){.cli = cli, .max_memory = options.max_memory};
   h->cx = rly_context_new(&options);

@@ -5,5 +5,6 @@
 #include "server/server.h"
 
 int command_lsp(const Cli *cli) {
-  return server_run(&cli->limits, STDIN_FILENO, STDOUT_FILENO);
+  rly_options limits = host_limits(cli);
+  return server_run(&limits, STDIN_FILENO, STDOUT_FILENO);
 }

@@ -61,6 +61,8 @@ static const Command commands[] = {
     {"repl", "", IN_REPL, command_repl, "the prompt"},
     {"learn", "[N]", IN_LEARN, command_learn,
      "the tutorial at the prompt, with exercises: go on, or lesson N"},
+    {"watch", "FILE.rly [ARGS...]", IN_WATCH, command_watch,
+     "run a script again whenever it is saved, values beside its lines"},
     {"lsp", "", IN_LSP, command_lsp,
      "the language server, for editors, on stdin and stdout"},
     {"help", "[COMMAND]", IN_HELP, command_help, "help on a command"},

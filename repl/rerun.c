@@ -1,0 +1,281 @@
+/* rly watch FILE: checks and runs a program again whenever it, or a file that
+ * it imports, is saved.
+ *
+ * Each time is a program of its own, as if `rly run` had been called.  Files
+ * are compared by their state (stat) ten times a second: that needs no
+ * descriptor for each, and works where an editor puts another file in the place
+ * of the old one.  A run that is under way when a file changes is stopped, for
+ * it may be one without an end.
+ *
+ * On a terminal the text is shown, with each value beside the line on which its
+ * expression ends; elsewhere each value is a line, `FILE:LINE: VALUE`. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "lib/inside.h"
+#include "repl/cli.h"
+
+enum { FILES_MOST = 64, TICK = 100 }; /* milliseconds */
+
+/* --- Files ---------------------------------------------------------------- */
+
+typedef struct Watched {
+  char *path; /* owned */
+  struct stat was;
+  bool there;
+} Watched;
+
+typedef struct Rerun {
+  Watched files[FILES_MOST];
+  int count;
+  Host *host;
+  _Atomic bool done; /* the run has ended: its watcher may */
+  _Atomic bool changed;
+  struct Line *lines; /* where values belong, in the order of evaluation */
+  size_t line_count, shown;
+  char **beside; /* on a terminal: the value of each line of the file, owned */
+  size_t beside_count;
+} Rerun;
+
+static void watch_file(Rerun *r, const char *path) {
+  for (int i = 0; i < r->count; i++)
+    if (!strcmp(r->files[i].path, path)) return;
+  if (r->count == FILES_MOST) return;
+  Watched *w = &r->files[r->count];
+  if (!(w->path = strdup(path))) return;
+  w->there = !stat(path, &w->was);
+  r->count++;
+}
+
+static bool differs(const struct stat *a, const struct stat *b) {
+  return a->st_mtim.tv_sec != b->st_mtim.tv_sec ||
+         a->st_mtim.tv_nsec != b->st_mtim.tv_nsec || a->st_size != b->st_size ||
+         a->st_ino != b->st_ino;
+}
+
+/* Has one changed?  A file that is gone for a moment has, once it is there
+ * again. */
+static bool has_changed(const Rerun *r) {
+  for (int i = 0; i < r->count; i++) {
+    struct stat now;
+    const Watched *w = &r->files[i];
+    if (!stat(w->path, &now) && (!w->there || differs(&w->was, &now)))
+      return true;
+  }
+  return false;
+}
+
+/* Remembers the states before the files are read, so that no change between is
+ * lost. */
+static void note_states(Rerun *r) {
+  for (int i = 0; i < r->count; i++)
+    r->files[i].there = !stat(r->files[i].path, &r->files[i].was);
+}
+
+static void tick(void) {
+  nanosleep(&(struct timespec){.tv_nsec = TICK * 1000000L}, NULL);
+}
+
+/* --- Values ----------------------------------------------------------------
+ */
+
+/* Where an expression ends. */
+typedef struct Line {
+  const char *path;
+  unsigned line;
+} Line;
+
+static Line line_of(const Program *p, Span span) {
+  Place at = sources_place(p->sources, span);
+  return (Line){at.file ? at.file->path : "", at.end_line};
+}
+
+static void find_lines(Rerun *r, const Program *p) {
+  size_t n = 0;
+  for (const Unit *u = p->units; u; u = u->next) n += (size_t)u->step_count;
+  r->lines = calloc(n + 1, sizeof *r->lines);
+  r->line_count = r->shown = 0;
+  for (const Unit *u = p->units; u && r->lines; u = u->next) {
+    if (u->source && !u->source->library) watch_file(r, u->source->path);
+    for (int i = 0; i < u->step_count; i++)
+      if (u->steps[i].kind == STEP_EXPR)
+        r->lines[r->line_count++] = line_of(p, u->steps[i].span);
+  }
+}
+
+/* Keeps the value for the page, the last of several on a line; elsewhere, and
+ * for other files, writes it. */
+static void put_value(Rerun *r, Line at, rly_value *value) {
+  Host *h = r->host;
+  if (rly_value_is_unit(value)) return;
+  char *text = rly_value_text_fit(value, 0, 0);
+  if (!text) return;
+  bool own = !strcmp(at.path, h->cli->words.items[0]);
+  if (own && at.line && at.line <= r->beside_count) {
+    free(r->beside[at.line - 1]);
+    r->beside[at.line - 1] = strdup(text);
+  } else {
+    char place[32];
+    snprintf(place, sizeof place, ":%u: ", at.line);
+    host_write(h, at.path, strlen(at.path));
+    host_write(h, place, strlen(place));
+    host_write(h, text, strlen(text));
+    host_write(h, "\n", 1);
+  }
+  rly_text_free(h->cx, text);
+}
+
+static void show_value(void *rerun, rly_value *value) {
+  Rerun *r = rerun;
+  Line at = {"", 0};
+  if (r->lines && r->shown < r->line_count) at = r->lines[r->shown++];
+  put_value(r, at, value);
+}
+
+/* --- The page ----------------------------------------------------------------
+ */
+
+static void begin_page(Rerun *r, const SourceFile *f) {
+  size_t lines = 1;
+  for (uint32_t i = 0; i < f->len; i++) lines += f->text[i] == '\n';
+  r->beside = calloc(lines, sizeof *r->beside);
+  r->beside_count = r->beside ? lines : 0;
+}
+
+/* A line of the text with its value, cut to the terminal. */
+static void put_line(Rerun *r, const char *line, size_t len,
+                     const char *value) {
+  Host *h = r->host;
+  size_t width = (size_t)terminal_width();
+  size_t fits = utf8_fit(line, len, width);
+  host_write(h, line, fits);
+  if (value) {
+    size_t used = utf8_width(line, fits);
+    size_t left = used + 5 < width ? width - used - 5 : 0;
+    size_t n = utf8_fit(value, strcspn(value, "\n"), left);
+    if (n) host_write(h, "  // ", 5);
+    host_write(h, value, n);
+  }
+  host_write(h, "\n", 1);
+}
+
+static void end_page(Rerun *r, const SourceFile *f) {
+  const char *at = f->text, *end = f->text + f->len;
+  for (size_t i = 0; i < r->beside_count && at < end; i++) {
+    size_t n = strcspn(at, "\n");
+    put_line(r, at, n, r->beside[i]);
+    at += n + (at[n] == '\n');
+  }
+  for (size_t i = 0; i < r->beside_count; i++) free(r->beside[i]);
+  free(r->beside);
+  r->beside = NULL;
+  r->beside_count = 0;
+}
+
+/* --- One time ----------------------------------------------------------------
+ */
+
+/* Stops the run when a file changes. */
+static void *stop_at_change(void *rerun) {
+  Rerun *r = rerun;
+  while (!r->done && !r->changed) {
+    tick();
+    if (!r->done && has_changed(r)) r->changed = true;
+  }
+  if (!r->done) rly_session_interrupt(r->host->session);
+  return NULL;
+}
+
+static rly_status run_entry(Rerun *r, rly_session *s,
+                            const rly_function *entry) {
+  rly_value *value;
+  rly_status status = rly_session_call_bound(s, entry, &value);
+  if (status != RLY_OK) return status;
+  const Global *g = (const Global *)entry;
+  put_value(r, line_of(r->host->program->ir, g->span), value);
+  rly_value_free(value);
+  return status;
+}
+
+static rly_status run_watched(Rerun *r, const rly_function *entry) {
+  pthread_t watcher;
+  if (host_was_interrupted()) return RLY_INTERRUPTED;
+  rly_session *s = host_session(r->host, false);
+  if (!s) return RLY_LIMIT;
+  r->done = false;
+  bool watches = !pthread_create(&watcher, NULL, stop_at_change, r);
+  rly_status status =
+      entry ? run_entry(r, s, entry) : rly_session_run(s, show_value, r);
+  r->done = true;
+  if (watches) pthread_join(watcher, NULL);
+  return status;
+}
+
+/* Checks and runs; the exit status, as of `rly run`. */
+static int run_once(Rerun *r) {
+  Host *h = r->host;
+  const rly_function *entry;
+  int args;
+  rly_status status = host_add_program(h, &args);
+  if (status != RLY_OK || !host_find_entry(h, &entry)) {
+    host_report(h);
+    return exit_status(status == RLY_OK ? RLY_REFUSED : status);
+  }
+  const SourceFile *text = h->program->newest->source;
+  bool page = is_terminal(stdout);
+  find_lines(r, h->program->ir);
+  if (page) begin_page(r, text);
+  status = host_bind(h, args, entry);
+  host_report(h);
+  if (status == RLY_OK) status = run_watched(r, entry);
+  if (page) end_page(r, text);
+  if (r->changed) rly_session_diagnostics_clear(h->session);
+  host_session_free(h, h->session);
+  free(r->lines);
+  r->lines = NULL;
+  return exit_status(status);
+}
+
+/* --- Again and again ---------------------------------------------------------
+ */
+
+/* 0: it may go on.  130 after Ctrl-C, 2 when nobody reads the output any more,
+ * 1 without a plugin. */
+static int run_again(Rerun *r, const Cli *cli) {
+  static const char clear[] = "\033[H\033[2J\033[3J";
+  Host h;
+  if (!host_init(&h, cli)) return 3;
+  r->host = &h;
+  r->changed = false;
+  note_states(r);
+  if (is_terminal(stdout)) host_write(&h, clear, sizeof clear - 1);
+  bool plugged = host_plugins(&h);
+  int status = plugged ? run_once(r) : 1;
+  bool stopped = status == 130 && !r->changed;
+  int written = host_finish(&h, 0);
+  host_done(&h);
+  return stopped ? 130 : plugged ? written : 1;
+}
+
+int command_watch(const Cli *cli) {
+  Rerun r = {.count = 0};
+  if (cli->words.count) watch_file(&r, cli->words.items[0]);
+  if (!r.count || !r.files[0].there) {
+    fprintf(
+        stderr,
+        r.count ? "rly: there is no file %s\n" : "rly: watch needs a file%s\n",
+        r.count ? r.files[0].path : "");
+    if (r.count) free(r.files[0].path);
+    return 1;
+  }
+  int status = run_again(&r, cli);
+  while (!status && !host_was_interrupted()) {
+    tick();
+    if (has_changed(&r)) status = run_again(&r, cli);
+  }
+  for (int i = 0; i < r.count; i++) free(r.files[i].path);
+  return status ? status : 130;
+}

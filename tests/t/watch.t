@@ -1,0 +1,97 @@
+#!/usr/bin/env perl
+# `rly watch`: a file is run again when it, or what it imports, is saved; on a
+# pipe each value is a line, on a terminal it stands beside its line.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Screen;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $file = scratch('w.rly');
+my $part = spew(scratch('part.rly'), "def \@two() { 2 }\n");
+
+# What was written so far, once it has this at its end or, after ten seconds,
+# whatever it is.
+my $seen = 0;
+sub heard {
+  my ($what) = @_;
+  for (1 .. 200) {
+    my $all = -e scratch('stdout') ? slurp(scratch('stdout')) : '';
+    my $new = substr $all, $seen;
+    if ($new =~ $what) {
+      $seen = length $all;
+      return $new;
+    }
+    sleep 0.05;
+  }
+  return substr slurp(scratch('stdout')), $seen;
+}
+
+# As an editor saves: another file in the place of the old one.
+sub save {
+  my ($path, $text) = @_;
+  spew("$path.new", $text);
+  rename "$path.new", $path or die "$path: $!\n";
+}
+
+sub start {
+  unlink scratch('stdout');
+  $seen = 0;
+  return rly_start('watch', @_);
+}
+
+spew($file, "import \"part.rly\";\n\n1 + 1;\n\@two() + 3;\n");
+my $pid = start($file);
+is(heard(qr/5\n\z/), "$file:3: 2\n$file:4: 5\n", 'values with their lines');
+save($file, "import \"part.rly\";\n\@two() *\n  10;\n");
+is(heard(qr/20\n\z/), "$file:3: 20\n", 'again when the file is saved');
+save($part, "def \@two() { 3 }\n");
+is(heard(qr/30\n\z/), "$file:3: 30\n", 'or one that it imports');
+save($file, "import \"part.rly\";\n\@three();\n");
+for (1 .. 200) {
+  last if slurp(scratch('stderr')) =~ /E0102/;
+  sleep 0.05;
+}
+like(slurp(scratch('stderr')), qr/E0102.*there is no global `\@three`/s,
+     'a mistake is told');
+save($file, "def \@main() -> int32 {\n  7\n}\n");
+is(heard(qr/7\n\z/), "$file:1: 7\n", 'and mended; the value of @main');
+save($file, "def \@f(%n: int32) -> int32 { \@f(%n + 1) }\n\@f(0);\n");
+sleep 0.5;
+save($file, "8;\n");
+is(heard(qr/8\n\z/), "$file:1: 8\n", 'a run without an end is stopped');
+unlink $file;
+sleep 0.3;
+spew($file, "9;\n");
+is(heard(qr/9\n\z/), "$file:1: 9\n", 'a file that was gone for a moment');
+kill INT => $pid;
+my $run = rly_wait($pid);
+is($run->{status}, 130, 'Ctrl-C ends it');
+unlike($run->{err}, qr/interrupt/, 'that runs were stopped is not told');
+
+save($file, "def \@f(%n: int32) -> int32 { \@f(%n + 1) }\n1;\n\@f(0);\n");
+$pid = start($file);
+heard(qr/1\n\z/);
+kill INT => $pid;
+is(rly_wait($pid)->{status}, 130, 'also while the program runs');
+
+gives(rly('watch'), 1, '', qr/watch needs a file/, 'no file');
+gives(rly('watch', scratch('none.rly')), 1, '', qr/no file .*none\.rly/,
+      'one that is not there');
+
+SKIP: {
+  my $why = screen_missing();
+  skip $why, 3 if $why;
+  save($file, "let %x = 20;\n\n%x + 1;   \n// done\n");
+  my $s = Screen->new(args => ['watch', $file], columns => 40);
+  $s->expect(qr{^let %x = 20;\n\n%x \+ 1;     // 21\n// done$}m,
+             'a terminal shows the text with its values');
+  save($file, "let %x = 20;\n\n%x + 2;\n");
+  $s->expect(qr{\Alet %x = 20;\n\n%x \+ 2;  // 22\n*\z}, 'and what was saved');
+  $s->type("\cC");
+  $s->ends(130, 'Ctrl-C');
+}
+
+done_testing();

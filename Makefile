@@ -162,11 +162,12 @@ fuzz_attrs := $(B)/fuzz/attrs
 # --- Building ---------------------------------------------------------------
 
 .PHONY: all lib units deps deps-bench deps-fftw deps-neon deps-browser \
-        deps-graph deps-onnx deps-python deps-notebook deps-editors ready demo \
-        examples test check conformance serial neon lint format promote docs \
-        bench soak oom-tables walk threads depth sweep pass-agree fuzz-passes \
-        planted late fuzz fuzz-grad fuzz-attrs guided deps-guided install \
-        install-strip uninstall dist wheel clean help FORCE
+        deps-graph deps-onnx deps-python deps-notebook deps-editors ready \
+        demo examples test check conformance serial neon lint format promote \
+        docs bench soak oom-tables walk threads depth sweep pass-agree \
+        fuzz-passes planted late fuzz fuzz-grad fuzz-attrs rules-agree guided \
+        deps-guided install install-strip uninstall dist wheel clean help \
+        FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -523,6 +524,9 @@ threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 pass-agree: all $(differ) ## all programs, N generated ones, through all passes
 	@RLY=$(B)/rly AGREE_ALL=1 AGREE_SEEDS=$(N) AGREE_FROM=$(SEED) \
 	  perl tests/t/pass_agree.t
+
+rules-agree: all ## the library's rules on all programs of the suites
+	@RLY=$(B)/rly RULES_ALL=1 perl tests/t/rules_agree.t
 
 planted: all    ## all mistakes of tests/planted, found by bisection and reduced
 	@RLY=$(B)/rly MODE=$(MODE) PLANTED=1 prove tests/t/planted.t

@@ -250,7 +250,32 @@ static bool report_unsatisfied(Verify *v, const Item *item) {
   return false;
 }
 
+/* Has the rule a variable that is a function? */
+static bool has_function(const Item *item) {
+  const Fn *fn = item->expr->fn;
+  for (int i = 0; i < fn->param_count; i++)
+    if (fn->params[i]->annotation->kind == TX_FN) return true;
+  return false;
+}
+
+static bool verify_flat(Verify *v, const Item *item, bool last);
+
+/* A variable that is a function stands for one after another. */
 static bool verify_rule(Verify *v, const Item *item) {
+  int choices = has_function(item) ? FLAT_CHOICES : 1, refuted = v->refuted;
+  bool ok = true;
+  Arena arena;
+  arena_init(&arena, v->h->program->mem);
+  for (int i = 0; i < choices && ok && v->refuted == refuted; i++) {
+    const Item *flat = rule_flat(v->h->program->ir, &arena, item, i);
+    ok = verify_flat(v, flat, i + 1 == choices);
+  }
+  arena_done(&arena);
+  return ok;
+}
+
+/* `last`: where the rule holds, that is said. */
+static bool verify_flat(Verify *v, const Item *item, bool last) {
   Subject s;
   Instance i;
   Finding f;
@@ -258,7 +283,7 @@ static bool verify_rule(Verify *v, const Item *item) {
   if (ok) try_rule(v, &s, item->grade, false, &i, &f);
   ok = ok && !mem_exhausted(v->h->program->mem);
   if (ok && f.instances == 0) ok = report_unsatisfied(v, item);
-  else if (ok) {
+  else if (ok && (last || f.refuted)) {
     v->rules++;
     v->refuted += f.refuted;
     if (v->h->cli->json) {

@@ -58,6 +58,15 @@ bool rule_demands(const Rule *rule, const char *name, int var);
 /* Is the parameter a constant wherever the rule holds? */
 bool rule_is_constant(const Rule *rule, int var);
 
+/* --- flat.c --------------------------------------------------------------- */
+
+/* The rule with tensors in the places of variables that are tuples, and with
+ * calls of variables that are functions written out; there are FLAT_CHOICES
+ * functions.  `item` itself: it has no such variables, or one of a type for
+ * which nothing is known. */
+enum { FLAT_CHOICES = 2 };
+const Item *rule_flat(Program *p, Arena *arena, const Item *item, int choice);
+
 /* --- order.c -------------------------------------------------------------- */
 
 /* Reports a right side that drops, repeats or reorders what may have an effect

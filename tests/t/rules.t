@@ -18,7 +18,7 @@ use Test::More;
 
 my $mode = $ENV{MODE} // 'release';
 sub ids { return slurp("build/$mode/gen/$_[0].ids") =~ /^ID\((\w+)\)$/mg }
-# The checker itself types what has rule `form` (types/form.c), and no text calls
+# The checker types what has rule `form` itself (types/form.c); no text calls
 # what has rule `host` (tests/t/plugin.t).
 my @rules = grep { !/^(?:form|host)$/ } ids('ops/rules');
 my %section = slurp('tests/types/rules.rly')

@@ -130,4 +130,21 @@ for my $case (one_in(12, 3, sort glob 'tests/conformance/lang/*.rly')) {
 }
 is_deeply(\@changed, [], 'programs do what they did, and rules come to an end');
 
+# Variables that are tuples and functions.
+gives(rly('verify', '--trials', 512, 'tests/rules/variables.rly'), 0,
+  qr/\@field: held.*\@nested: held.*\@same_calls: held/s, '',
+  'tuples, nested ones, functions');
+my $odd = spew(scratch('odd.rly'), <<'END');
+rule @even(%f: fn (float32) -> float32, %x: float32)
+  when pure(%f) && pure(%x) { abs(%f(%x)) } => { %f(abs(%x)) }
+rule @first(%t: (float32, float32)) when pure(%t) {
+  %t.0 - %t.1 } => { %t.1 - %t.0 }
+END
+my $refuted = rly('verify', $odd);
+like($refuted->{out}, qr/\@even: refuted.*abs\(negative\(%x\)\)/s,
+  'a function that is not even');
+like($refuted->{out}, qr/\@first: refuted.*let %t_0 = .*let %t_1 = /s,
+  'a tuple, by its fields');
+is($refuted->{status}, 1, 'status');
+
 done_testing();

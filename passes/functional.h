@@ -109,6 +109,11 @@ void functional_end(Functional *f);
 const TypeExpr *functional_write_type(Functional *f, const Type *t, Span span,
                                       bool *sayable);
 
+/* Adds a global value to the state, or reports why it cannot be part of it. */
+void functional_add_cell(Functional *f, const Item *item);
+/* The type of the state, once it has all its cells. */
+void functional_find_state(Functional *f);
+
 /* Reports what has no explicit state, and says what has one. */
 void functional_refuse(Functional *f, Span span, const char *remedy,
                        const char *format, ...)

@@ -17,7 +17,10 @@
  * ToBasicBlockNormalForm gives names to operands that branch (`if`, `match`)
  * and to what is evaluated before such a one in the same expression, and leaves
  * other operands where they are.  Then a branch is the whole value of a binding
- * or of a list, and what stands between two branches is a basic block. */
+ * or of a list, and what stands between two branches is a basic block.
+ *
+ * A whole that hands a computed function on as a polymorphic one stays as it
+ * is, since a name of that function would not be polymorphic. */
 #include "passes/loop.h"
 
 typedef struct Normal {
@@ -155,8 +158,29 @@ static void leave(Normal *n) {
   expr_map_put(&n->map, e);
 }
 
+/* Is it computed, and polymorphic only since its place asks for that?  A name
+ * of it would not be: what a `let` computes is of one type. */
+static bool is_polymorphic(const ExprWalk *w) {
+  if (w->role != ROLE_ARG || w->parent->kind != EX_CALL || !is_computed(w->at))
+    return false;
+  const Type *t = w->parent->call.callee->type;
+  if (!t || t->kind != TY_FN || w->index >= t->count) return false;
+  const Type *param = t->args[w->index];
+  return param->kind == TY_FN && param->param_count > 0;
+}
+
+static bool holds_polymorphic(Program *p, const Expr *e) {
+  ExprWalk w;
+  bool found = false;
+  expr_walk_start(&w, p->mem, WALK_ENTER, e);
+  while (!found && expr_walk_next(&w)) found = is_polymorphic(&w);
+  expr_walk_end(&w);
+  return found;
+}
+
 static const Expr *in_form(Program *p, Arena *arena, const Expr *e,
                            bool blocks) {
+  if (holds_polymorphic(p, e)) return e;
   Normal n = {.p = p, .arena = arena, .blocks = blocks};
   ptrmap_init(&n.early, p->mem);
   if (blocks) find_early(&n, e);

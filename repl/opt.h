@@ -32,6 +32,9 @@ void version_print(const Version *v, StrBuf *out);
  * On false `v` holds nothing, and why was reported. */
 bool opt_run_pass(Host *h, Version *v, OptPass *pass);
 
+/* The passes of a level, 1 or 2, in the same way. */
+bool opt_run_level(Host *h, int level, Version *v);
+
 /* Runs a command of the shell's over a text.  False after reporting: it could
  * not be run, did not end with status 0, or hit a limit. */
 bool exec_filter(Host *h, const char *command, const char *text, size_t len,

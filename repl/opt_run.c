@@ -126,3 +126,12 @@ bool opt_run_pass(Host *h, Version *v, OptPass *pass) {
   if (!ok) version_done(h, v);
   return ok;
 }
+
+bool opt_run_level(Host *h, int level, Version *v) {
+  Pipeline pipeline = {0};
+  bool ok = pipeline_read(h->program->ir, "the level", pipeline_level(level),
+                          &pipeline);
+  for (int i = 0; ok && i < pipeline.count; i++)
+    ok = opt_run_pass(h, v, &(OptPass){.call = pipeline.calls[i]});
+  return ok;
+}

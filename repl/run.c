@@ -22,6 +22,7 @@
 #include "lib/inside.h"
 #include "repl/cli.h"
 #include "repl/guard.h"
+#include "repl/opt.h"
 
 /* --- Reading and binding ------------------------------------------------ */
 
@@ -68,20 +69,56 @@ static rly_status add_stdin(Host *h) {
   return status;
 }
 
+/* What the passes of the level make of it.  Its places are those of that text,
+ * which passes have laid out anew. */
+static rly_status add_optimised(Host *h, int level, const char *path,
+                                Version *v) {
+  StrBuf text, name;
+  strbuf_init(&text, h->program->mem);
+  strbuf_init(&name, h->program->mem);
+  rly_status status = RLY_REFUSED;
+  if (opt_run_level(h, level, v)) {
+    strbuf_addf(&name, "%s at -O%d", path, level);
+    version_print(v, &text);
+    Diags *diags = h->program->ir->diags;
+    DiagsMark mark = diags_mark(diags);
+    status = rly_program_add_text(h->program, strbuf_text(&name),
+                                  strbuf_text(&text), text.len, 0);
+    if (status == RLY_OK) diags_return(diags, mark);
+    version_done(h, v);
+  }
+  if (mem_exhausted(text.mem)) status = RLY_LIMIT;
+  strbuf_done(&name);
+  strbuf_done(&text);
+  return status;
+}
+
 rly_status host_add_file(Host *h, const char *path) {
   return strcmp(path, "-") ? rly_program_add_file(h->program, path, 0)
                            : add_stdin(h);
 }
 
+static rly_status add_at_level(Host *h, int level) {
+  const Cli *cli = h->cli;
+  const char *path = cli->words.count ? cli->words.items[0] : "-";
+  Version v;
+  if (cli->eval) path = "<command line>";
+  bool read = cli->eval
+                  ? version_of_text(h, path, cli->eval, strlen(cli->eval), &v)
+                  : version_of_file(h, path, &v);
+  if (!read) return mem_exhausted(h->program->mem) ? RLY_LIMIT : RLY_REFUSED;
+  return add_optimised(h, level, strcmp(path, "-") ? path : "<stdin>", &v);
+}
+
 static rly_status add_program(Host *h, int *args) {
   const Cli *cli = h->cli;
-  *args = 0;
+  int level = cli->level2 ? 2 : cli->level1 ? 1 : 0;
+  *args = !cli->eval && cli->words.count > 0;
+  if (level > 0) return add_at_level(h, level);
   if (cli->eval)
     return rly_program_add_text(h->program, "<command line>", cli->eval,
                                 strlen(cli->eval), 0);
-  if (!cli->words.count) return add_stdin(h);
-  *args = 1;
-  return host_add_file(h, cli->words.items[0]);
+  return *args ? host_add_file(h, cli->words.items[0]) : add_stdin(h);
 }
 
 rly_status host_add_program(Host *h, int *args) {

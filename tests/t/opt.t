@@ -274,6 +274,30 @@ like(opt($module, '--verify', '--passes', $_)->{out},
      qr/^type Net.*^def \@new.*^def \@step/ms, "a module: $_")
     for qw(RemoveUnusedFunctions LambdaUnlift LambdaLift UnCPS);
 
+# A computed function that its place alone makes polymorphic has no name.
+is(rly('opt', '--verify', '--passes', $_, 'tests/run/polymorphism.rly')->{err},
+   '', "polymorphic operands: $_") for qw(ToANormalForm ToBasicBlockNormalForm);
+
+# rly run -O2 runs what rly opt -O2 prints.
+my $turns = <<'END';
+def @count(%i: int32, %n: int32) -> int32 {
+  if (%i < %n) { @count(%i + 1, %n) } else { %i * 1 }
+}
+@count(0, 10);
+print(7);
+1 / @count(0, 0);
+END
+for my $level (qw(-O0 -O1 -O2)) {
+  gives(rly('run', $level, spew($path, $turns)), 2, "10\n7\n",
+        qr/division by zero/, "run $level");
+  gives(rly('run', $level, '-e', '1 + 1'), 0, "2\n", '', "run $level -e");
+  gives(rly({in => '3 +'}, 'run', $level), 1, '', qr/^<stdin>:1/,
+        "run $level of stdin, which is refused");
+}
+my @lines = split /\n/, rly('opt', '-O2', $path)->{out};
+my ($line) = rly('run', '-O2', $path)->{err} =~ /^\Q$path\E at -O2:(\d+):/m;
+like($lines[($line // 99) - 1] // '', qr{^ +1 / %}, 'places are of that text');
+
 # Arguments.
 my $fold = "def \@f() { (1 + 1, [1, 2] + 1) }\n";
 like(opt($fold, '--passes', 'FoldConstant( elements = 1 )')->{out},

@@ -3,8 +3,8 @@
 # random sequences and at -O2: those of the conformance suites, as `rly` runs
 # them, with what they print and their errors; models that rly stream feeds,
 # with the bits that come out and the state that is left; generated programs
-# as rly opt --verify runs them, which also calls each function with samples, and
-# as the step machine runs what was there before.  A sample here; `make
+# as rly opt --verify runs them, which also calls each function with samples,
+# and as the step machine runs what was there before.  A sample here; `make
 # pass-agree` takes every program of the suites, and AGREE_SEEDS generated ones
 # (from AGREE_FROM on), `make fuzz-passes` generated ones by the thousand.
 use strict;
@@ -39,8 +39,8 @@ sub ways {
 # Places move, and what a value has to fit may get a name, so an error is its
 # code and message without these.
 sub does {
-  my ($file) = @_;
-  my $run = rly('--timeout', 20, $file);
+  my ($file, @flags) = @_;
+  my $run = rly('run', '--timeout', 20, @flags, $file);
   my ($error) = $run->{err} =~ /(error\[E\d+\]: .*)/;
   return "$run->{status}\n$run->{out}" .
          ($error // '') =~ s/which does not fit the \w+'s/which does not fit/r;
@@ -56,6 +56,7 @@ sub agrees {
     push @other, "@$way: $opt->{err}"
       if $opt->{status} || does($made) ne $was;
   }
+  push @other, map { "run $_" } grep { does($case, $_) ne $was } qw(-O1 -O2);
   return @other;
 }
 

@@ -184,6 +184,29 @@ gives(run_document($sugar), 0, "True\n", '',
 
 # --- Size -------------------------------------------------------------------
 
+# Programs of the suites, read back: the types and effects of all definitions,
+# what they print, their values, and the error that they end in.
+sub told {
+  my ($file) = @_;
+  my $run = rly('--timeout', 20, $file);
+  my ($error) = $run->{err} =~ /(error\[E\d+\]: .*)/;
+  return join "\n", $run->{status}, $run->{out}, $error // '',
+    rly('check', '--types', '--effects', $file)->{out};
+}
+my $read = scratch('read.json');
+my ($told, @other) = 0;
+for my $file (one_in(19, 3, sort(glob 'tests/run/*.rly'),
+                     sort(glob 'tests/conformance/lang/*.rly'))) {
+  my $json = rly('dump', '--format', 'json', $file);
+  next if $json->{status};
+  spew($read, $json->{out});
+  $told++;
+  push @other, $file if told($file) ne told($read);
+}
+is("@other", '', "$told programs are the same when read from JSON");
+cmp_ok($told, '>', 0, 'there are some');
+
+
 # A chain to the left, one to the right, and one that nests: none recurses, and
 # ten times as many nodes take about ten times as long.
 sub seconds {

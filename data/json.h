@@ -41,6 +41,9 @@ void data_scalar(StrBuf *out, DType dtype, Value bits);
 void data_tensor(StrBuf *out, const struct Tensor *t);
 /* The index of the type among the types; -1: there is none. */
 int data_type(Json *j, const Type *t);
+/* Writes a part, on a further piece of stack where the first is used up. */
+typedef int DataWrite(Json *j, const void *part);
+int data_split(Json *j, DataWrite *write, const void *part);
 int data_type_expr(Json *j, const TypeExpr *t);
 /* The annotation of a binder, as the printer would choose it; -1: none. */
 int data_annotation(Json *j, const TypeExpr *written, const Type *found);

@@ -479,7 +479,8 @@ static int write_leaf(Json *j, const Expr *e) {
   return end_node(j, e);
 }
 
-static int write_expr(Json *j, const Expr *e) {
+static int write_expr(Json *j, const void *part) {
+  const Expr *e = part;
   const char *name, *kind = name_kind(j, e, &name);
   if (kind) return write_named(j, e, kind, name);
   switch (e->kind) {
@@ -495,21 +496,6 @@ static int write_expr(Json *j, const Expr *e) {
   return write_leaf(j, e);
 }
 
-typedef struct ExprCall {
-  Json *j;
-  const Expr *e;
-  int index;
-} ExprCall;
-
-static void run_expr(void *call) {
-  ExprCall *c = call;
-  c->index = data_expr(c->j, c->e);
-}
-
 int data_expr(Json *j, const Expr *e) {
-  if (mem_exhausted(j->mem)) return 0;
-  if (!split_is_used_up(&j->p.stack)) return write_expr(j, e);
-  ExprCall call = {j, e, 0};
-  split_call(&j->p.stack, run_expr, &call);
-  return call.index;
+  return mem_exhausted(j->mem) ? 0 : data_split(j, write_expr, e);
 }

@@ -255,7 +255,8 @@ static int push_args(Json *j, const Type *t) {
   return count;
 }
 
-static int write_type(Json *j, const Type *t) {
+static int write_type(Json *j, const void *part) {
+  const Type *t = part;
   int args = push_args(j, t);
   int result = t->kind == TY_FN ? data_type(j, t->result) : -1;
   StrBuf *out = begin_type(j, type_kind(t));
@@ -284,25 +285,30 @@ static int write_type(Json *j, const Type *t) {
   return end_type(j, t);
 }
 
-typedef struct TypeCall {
+typedef struct SplitCall {
   Json *j;
-  const Type *type;
+  DataWrite *write;
+  const void *part;
   int index;
-} TypeCall;
+} SplitCall;
 
-static void run_type(void *call) {
-  TypeCall *c = call;
-  c->index = data_type(c->j, c->type);
+static void run_split(void *call) {
+  SplitCall *c = call;
+  c->index = c->write(c->j, c->part);
+}
+
+int data_split(Json *j, DataWrite *write, const void *part) {
+  if (!split_is_used_up(&j->p.stack)) return write(j, part);
+  SplitCall call = {j, write, part, -1};
+  split_call(&j->p.stack, run_split, &call);
+  return call.index;
 }
 
 /* A type may be as deep as its program. */
 int data_type(Json *j, const Type *t) {
   int index = t ? known_type(j, t) : -1;
   if (!t || index >= 0 || mem_exhausted(j->mem)) return index;
-  if (!split_is_used_up(&j->p.stack)) return write_type(j, t);
-  TypeCall call = {j, t, -1};
-  split_call(&j->p.stack, run_type, &call);
-  return call.index;
+  return data_split(j, write_type, t);
 }
 
 /* --- Types as written ----------------------------------------------------- */

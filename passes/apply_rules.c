@@ -28,7 +28,11 @@ static const Expr *apply_at(Applying *a, Surroundings *s, const Expr *e) {
     for (int i = 0; !made && i < a->count; i++) {
       made = rule_applied(s, &a->rules[i], e);
       if (made && !pass_may_rewrite(s->p, e->span)) return e;
-      if (made) a->last = &a->rules[i];
+      if (!made) continue;
+      a->last = &a->rules[i];
+      const PassCall *call = s->p->passing;
+      if (call->rewrote)
+        call->rewrote(call->rewrote_data, s->p, a->last->item->name, e, made);
     }
     if (!made) break;
     a->at = e->span;

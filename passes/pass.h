@@ -84,6 +84,11 @@ typedef struct PassCall {
   /* What a call costs, for Saturate; NULL: what the rows say. */
   CallCost *measure;
   void *measure_data;
+  /* Is told of each rewrite by a rule, `was` and what stands in its place now;
+   * NULL: nobody wants to know. */
+  void (*rewrote)(void *data, const Program *p, const Name *rule,
+                  const Expr *was, const Expr *made);
+  void *rewrote_data;
   uint64_t most_rewrites; /* it stops after so many */
   uint64_t rewrites;      /* it has made so many */
   Span last_rewrite;      /* where it made the last of them */

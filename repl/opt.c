@@ -303,6 +303,47 @@ static bool verify(Opt *o, const Version *v, const StrBuf *was,
   return ok;
 }
 
+/* --- Rewrites --------------------------------------------------------------
+ */
+
+enum { LINE_MOST = 200 }; /* bytes of an expression that are shown */
+
+static void add_on_a_line(StrBuf *out, const Program *p, const Expr *e) {
+  StrBuf text;
+  strbuf_init(&text, out->mem);
+  expr_print(p, e, &text);
+  const char *at = strbuf_text(&text);
+  size_t shown = 0;
+  bool blank = false;
+  strbuf_add(out, "⟦");
+  for (; *at && shown < LINE_MOST; at++) {
+    bool space = *at == '\n' || *at == ' ';
+    if (space && blank) continue;
+    strbuf_add_char(out, space ? ' ' : *at);
+    blank = space;
+    shown++;
+  }
+  strbuf_add(out, *at ? " ...⟧" : "⟧");
+  strbuf_done(&text);
+}
+
+/* "// @add_zero at f.rly:2:3: ⟦%a + 0⟧ -> ⟦%a⟧": redex and contractum. */
+static void note_rewrite(void *data, const Program *p, const Name *rule,
+                         const Expr *was, const Expr *made) {
+  Opt *o = data;
+  StrBuf *out = &o->rewrites;
+  Place place = sources_place(p->sources, was->span);
+  strbuf_addf(out, "// @%s", rule->text);
+  if (place.file)
+    strbuf_addf(out, " at %s:%u:%u", place.file->path, place.line,
+                place.column);
+  strbuf_add(out, ": ");
+  add_on_a_line(out, p, was);
+  strbuf_add(out, " -> ");
+  add_on_a_line(out, p, made);
+  strbuf_add_char(out, '\n');
+}
+
 /* --- The pipeline --------------------------------------------------------- */
 
 /* A text of the version between two passes is made only where something wants
@@ -310,6 +351,11 @@ static bool verify(Opt *o, const Version *v, const StrBuf *was,
 static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   const Cli *cli = o->h->cli;
   OptPass *pass = &o->passes[i];
+  if (cli->print_changed) {
+    pass->call.rewrote = note_rewrite;
+    pass->call.rewrote_data = o;
+    VEC_CLEAR(&o->rewrites);
+  }
   bool texts = o->texts;
   if (prints(pass, o->before_all, o->before)) {
     put_heading(o, "before ", pass);
@@ -338,6 +384,7 @@ static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   if (ok && cli->json) put_json_pass(o, i, seconds, changed);
   if (ok && cli->print_changed && changed) {
     put_heading(o, "", pass);
+    strbuf_add(&o->out, strbuf_text(&o->rewrites));
     diff_print(&o->out, strbuf_text(was), strbuf_text(&is),
                use_color(cli, stdout));
   }
@@ -397,6 +444,7 @@ static int opt_main(Host *h) {
   int status = 1;
   arena_init(&o.arena, h->program->mem);
   strbuf_init(&o.out, h->program->mem);
+  strbuf_init(&o.rewrites, h->program->mem);
   if (!read_flags(&o)) {
     if (mem_exhausted(h->program->mem)) status = host_out_of_memory(h);
     host_report(h);
@@ -411,6 +459,7 @@ static int opt_main(Host *h) {
     status = opt_file(&o);
   }
   strbuf_done(&o.out);
+  strbuf_done(&o.rewrites);
   measurer_free(o.measurer);
   arena_done(&o.arena);
   return status;

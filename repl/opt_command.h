@@ -9,7 +9,7 @@ typedef struct Opt {
   Arena arena;
   OptPass *passes;
   int count;
-  StrBuf out;
+  StrBuf out, rewrites; /* by rules, for --print-changed */
   bool before_all, after_all;
   const PassInfo *before, *after;
   bool texts;         /* each version is wanted as text */

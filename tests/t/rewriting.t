@@ -161,4 +161,11 @@ P
 gives(rly('fmt', '--relay', $p), 0, qr/^#\[version.*^def \@a/ms, '',
       'plain Relay has no rules');
 
+# Each rewrite, with its place: what was there and what is.
+my $identity = qr/⟦transpose\(%h, axes=\[0, 1\]\)⟧/;
+gives(rly('opt', '--print-changed', '--rules', 'docs/optimiser/mine.rly',
+          'docs/optimiser/layer.rly'), 0,
+      qr{^// \@same at \S+layer\.rly:9:11: $identity -> ⟦%h⟧$}m, '',
+      'redex and contractum of each rewrite');
+
 done_testing();

@@ -246,7 +246,7 @@ static int train(Training *t) {
   if (!code) code = train_log_open(t);
   if (code) return code;
   t->first = t->step;
-  t->begun = train_now();
+  t->begun = t->shown = train_now();
   t->smooth = NAN;
   train_show_begin(t);
   catch_signals(t->session);

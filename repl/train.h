@@ -35,6 +35,7 @@ typedef struct Training {
   double begun;  /* when this process began */
   int64_t first; /* the step it began at */
   int64_t seen;  /* examples since then */
+  double shown;  /* when the last line was written */
   FILE *log;
 } Training;
 

@@ -91,12 +91,10 @@ static void put_line(const Training *t, const StepReport *r,
 }
 
 static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
-  static double last; /* when a line was written */
   bool drawn = is_terminal(stdout);
   double now = train_now(), wait = drawn ? 0.1 : PATIENCE;
-  if (last == 0) last = drawn ? 0 : t->begun;
-  if (is_silent(t) || (!e && now - last < wait)) return;
-  last = now;
+  if (is_silent(t) || (!e && now - t->shown < wait)) return;
+  t->shown = now;
   StrBuf line;
   strbuf_init(&line, t->h->program->mem);
   if (drawn) strbuf_add_char(&line, '\r');

@@ -144,6 +144,10 @@ static uint64_t drain(int fd, uint64_t hash) {
   return hash;
 }
 
+/* A server reads the file as its input, answers what it has no memory for by
+ * errors, and goes on: neither its output nor its status need be the same. */
+static bool is_server(const Case *c) { return !strcmp(c->words[0], "lsp"); }
+
 static void child(const Case *c, int out, int err) {
   char *argv[WORDS + 2] = {"rly"};
   int argc = 1;
@@ -151,8 +155,10 @@ static void child(const Case *c, int out, int err) {
     argv[argc] = (char *)c->words[argc - 1];
     argc++;
   }
-  int null = open("/dev/null", O_RDONLY);
-  dup2(null, 0), dup2(out, 1), dup2(err, 2);
+  const char *from = is_server(c) ? argv[--argc] : "/dev/null";
+  int in = open(from, O_RDONLY);
+  argv[argc] = NULL;
+  dup2(in, 0), dup2(out, 1), dup2(err, 2);
   int status = rly_main(argc, argv);
   counts->left = blocks.left;
   exit(status);
@@ -216,6 +222,7 @@ static void judge(const Case *c, const Run *first, const Run *r,
     return;
   }
   if (r->left > first->left) say(c, r, how, n, "it left blocks unfreed");
+  if (is_server(c)) return;
   int status = WEXITSTATUS(r->status);
   /* `step` prints the faults of its machine among the steps. */
   bool told =
@@ -276,7 +283,7 @@ static void shrink(const Case *c, size_t most, int steps) {
 /* --- Main ----------------------------------------------------------------- */
 
 /* `test --promote` changes its file, `import` and `export` write others beside
- * it, so they run only when named. */
+ * it, and `lsp` reads messages, so they run only when named. */
 static const char *const commands[][WORDS] = {
     {"check"},
     {"check", "--types"},
@@ -311,6 +318,7 @@ static const char *const commands[][WORDS] = {
     {"import"},
     {"import", "--stateful"},
     {"export"},
+    {"lsp"},
     {"run", "--stats", "--trace", "/dev/null"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -336,9 +344,9 @@ int main(int argc, char **argv) {
     for (int k = 0; k < COMMANDS; k++) {
       bool asked = only && !strcmp(only, commands[k][0]);
       const char *command = commands[k][0];
-      bool writes = !strcmp(command, "test") || !strcmp(command, "import") ||
-                    !strcmp(command, "export");
-      if (only ? !asked : writes) continue;
+      bool named = !strcmp(command, "test") || !strcmp(command, "import") ||
+                   !strcmp(command, "export") || !strcmp(command, "lsp");
+      if (only ? !asked : named) continue;
       Case c = {{0}};
       int n = 0;
       for (; commands[k][n]; n++) c.words[n] = commands[k][n];

@@ -92,6 +92,50 @@ sub stop {
   return $self->end;
 }
 
+# The bytes of a conversation: a text with a mistake, which is mended, and each
+# request at a few of its places.
+sub conversation {
+  my ($class) = @_;
+  my $text = "/// Adds.\ndef \@f(%x: int32) { let %y = %x + 1; %y }\n" .
+             "type T { A(int32), B }\nsum([\@f(1)], axes=[0]);\n";
+  my $bytes = '';
+  my $id = 0;
+  my $add = sub {
+    my ($method, $asks, %params) = @_;
+    my $body = $json->encode({jsonrpc => '2.0', method => $method,
+                              params => \%params, $asks ? (id => ++$id) : ()});
+    $bytes .= 'Content-Length: ' . length($body) . "\r\n\r\n$body";
+  };
+  my @document = $class->document('m.rly');
+  my $requests = sub {
+    $add->("textDocument/$_", 1, @document, newName => 'g',
+           position => {line => 1, character => 5},
+           range => {start => {line => 0, character => 0},
+                     end => {line => 9, character => 0}})
+      for qw(hover signatureHelp completion definition references
+             documentHighlight rename prepareRename documentSymbol foldingRange
+             formatting rangeFormatting codeAction semanticTokens/full inlayHint
+             codeLens);
+    $add->('workspace/symbol', 1, query => '');
+  };
+  $add->('initialize', 1, capabilities => {});
+  $add->('textDocument/didOpen', 0, textDocument => {
+    uri => uri('m.rly'), version => 1, text => $text});
+  $requests->();
+  $add->('textDocument/didChange', 0,
+         textDocument => {uri => uri('m.rly'), version => 2},
+         contentChanges => [{text => 'axis', range => {
+           start => {line => 3, character => 14},
+           end => {line => 3, character => 18}}}]);
+  $requests->();
+  $add->('completionItem/resolve', 1, label => 'sum',
+         data => {uri => uri('m.rly'), name => 'sum'});
+  $add->('textDocument/didClose', 0, @document);
+  $add->('shutdown', 1);
+  $add->('exit', 0);
+  return $bytes;
+}
+
 # --- Texts and places ---------------------------------------------------------
 
 sub uri { return "file:///test/$_[0]" }

@@ -10,6 +10,7 @@
 use strict;
 use warnings;
 use lib 'tests/t';
+use Lsp;
 use Rly;
 use Test::More;
 
@@ -52,6 +53,9 @@ my $programs = spew(scratch('programs.rly'),
                     =~ s/def \@collatz/def \@main/r);
 holds('export: allocations fail', -s => 97, -c => 'export', file => $programs)
     if rly('export', $programs)->{err} !~ /E0806/;
+# A server, which must go on: a conversation of each request.
+holds('lsp: allocations fail', -s => 197, -c => 'lsp',
+      file => spew(scratch('messages'), Lsp->conversation));
 
 # Rules: as a program, applied to one, and refuted.
 holds('rules: allocations of a check fail', -s => 29, -c => 'check',

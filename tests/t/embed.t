@@ -86,6 +86,22 @@ SKIP: {
      'whose callback throws, by way of an interrupt');
 }
 
+# The same host as C and as C++: 1,000 sessions, a fork, another process, every
+# status.
+my $host = scratch('everything');
+for my $language ("$cc $flags",
+                  "c++ -std=c++11 -Wall -Wextra -Werror -x c++ " .
+                  ($flags{$mode} // '')) {
+  my ($compiler) = split / /, $language;
+  SKIP: {
+    skip "no $compiler", 2 if system "command -v $compiler >/dev/null 2>&1";
+    builds("$language -Iinclude tests/hosts/everything.c -L$build -lrly " .
+           "-lpthread -o $host", "a host of everything builds by $compiler");
+    my @ended = run("LD_LIBRARY_PATH=$build $host " . dirname($host));
+    is_deeply(\@ended, [0, ''], 'and all is as it must be');
+  }
+}
+
 my @shown = split /\n/, `nm -D --defined-only $build/librly.so`;
 ok((grep { / T rly_session_call$/ } @shown), 'librly.so shows rly.h');
 is_deeply([grep { / [TDBRVW] / && !/ rly_/ } @shown], [], 'and no more')

@@ -28,7 +28,8 @@ struct WalkFrame {
   const void *node; /* an Expr, a Pattern or an AttrExpr */
   int index;        /* how it lies in its parent */
   int step;         /* among the node's parts, or the bindings of a block */
-  int first; /* of a block: the group's first binding; of a match: the arm */
+  int first; /* of a block: the group's first binding; of a match: the arm; of a
+                pattern or a value: the number of its expression's frame */
   uint8_t kind, role;
   uint8_t phase; /* of a block, an arm or a pattern */
 };
@@ -125,19 +126,25 @@ static inline bool enter(ExprWalk *w, const Expr *e, const Expr *parent,
   return w->wanted & WALK_ENTER;
 }
 
-/* The expression that the frame below the last `n` belongs to; NULL: none. */
-static const Expr *expr_below(const ExprWalk *w, size_t n) {
-  size_t i = w->frames.len - n;
-  while (i-- > 0)
-    if (w->frames.data[i].kind == FRAME_EXPR) return w->frames.data[i].node;
-  return NULL;
+/* The expression that a frame belongs to. */
+static const Expr *expr_of(const ExprWalk *w, const WalkFrame *f) {
+  return f->kind == FRAME_EXPR ? f->node : w->frames.data[f->first].node;
+}
+
+/* Pushes the frame of a part of what the frame on top belongs to. */
+static void push_part(ExprWalk *w, const WalkFrame *f, FrameKind kind,
+                      const void *node, WalkRole role, int index) {
+  bool outer = f->kind == FRAME_EXPR;
+  int first = outer ? (int)w->frames.len - 1 : f->first;
+  push(w, kind, node, role, index);
+  w->frames.data[w->frames.len - 1].first = first;
 }
 
 static bool leave(ExprWalk *w, const WalkFrame *f) {
   w->at = f->node;
   w->role = (WalkRole)f->role;
   w->index = f->index;
-  w->parent = w->role == ROLE_ROOT ? NULL : expr_below(w, 1);
+  w->parent = w->role == ROLE_ROOT ? NULL : expr_of(w, f - 1);
   w->event = WALK_LEAVE;
   w->frames.len--;
   return w->wanted & WALK_LEAVE;
@@ -159,12 +166,12 @@ static bool tell_binder(ExprWalk *w, WalkEvent event, const Expr *binder,
 
 static bool step_attr(ExprWalk *w, WalkFrame *f) {
   const AttrExpr *x = f->node;
-  const Expr *call = expr_below(w, 1);
+  const Expr *call = expr_of(w, f);
   int i = f->step++, index = f->index;
   if (x->kind == AX_EXPR && i == 0)
     return enter(w, x->expr, call, ROLE_ATTR, index);
   if (x->kind == AX_LIST && i < x->count) {
-    push(w, FRAME_ATTR, x->items[i], ROLE_ATTR, index);
+    push_part(w, f, FRAME_ATTR, x->items[i], ROLE_ATTR, index);
     return false;
   }
   w->frames.len--;
@@ -177,7 +184,7 @@ static bool step_attr(ExprWalk *w, WalkFrame *f) {
 /* The pattern itself, its variable, its fields, its end: one at each call. */
 static bool step_pattern(ExprWalk *w, WalkFrame *f) {
   const Pattern *p = f->node;
-  const Expr *match = expr_below(w, 1);
+  const Expr *match = expr_of(w, f);
   if (f->phase == 0) {
     f->phase = 1;
     if (tell_binder(w, WALK_PATTERN, match, p->var, NULL, p)) return true;
@@ -188,7 +195,8 @@ static bool step_pattern(ExprWalk *w, WalkFrame *f) {
       return true;
   }
   if (f->step < p->count) {
-    push(w, FRAME_PATTERN, p->fields[f->step++], ROLE_ARM, f->index);
+    const Pattern *field = p->fields[f->step++];
+    push_part(w, f, FRAME_PATTERN, field, ROLE_ARM, f->index);
     return false;
   }
   w->frames.len--;
@@ -200,10 +208,10 @@ static bool step_unbind(ExprWalk *w, WalkFrame *f) {
   const Pattern *p = f->node;
   if (f->step < p->count) {
     int i = p->count - 1 - f->step++;
-    push(w, FRAME_UNBIND, p->fields[i], ROLE_ARM, f->index);
+    push_part(w, f, FRAME_UNBIND, p->fields[i], ROLE_ARM, f->index);
     return false;
   }
-  const Expr *match = expr_below(w, 1);
+  const Expr *match = expr_of(w, f);
   w->frames.len--;
   return p->kind == PT_VAR &&
          tell_binder(w, WALK_UNBIND, match, p->var, NULL, p);
@@ -219,7 +227,7 @@ static bool step_call(ExprWalk *w, WalkFrame *f, const Expr *e) {
   if (i == e->call.attr_count)
     return enter(w, e->call.callee, e, ROLE_CALLEE, 0);
   if (i > e->call.attr_count) return leave(w, f);
-  push(w, FRAME_ATTR, e->call.attrs[i].value, ROLE_ATTR, i);
+  push_part(w, f, FRAME_ATTR, e->call.attrs[i].value, ROLE_ATTR, i);
   return false;
 }
 
@@ -249,7 +257,7 @@ static bool step_match(ExprWalk *w, WalkFrame *f, const Expr *e) {
     case AT_PATTERN:
       f->phase = arm->shares ? AT_ARM_END : AT_GUARD;
       if (w->wanted & IN_PATTERNS)
-        push(w, FRAME_PATTERN, arm->pattern, ROLE_ARM, i);
+        push_part(w, f, FRAME_PATTERN, arm->pattern, ROLE_ARM, i);
       if (w->wanted & IN_PATTERNS || arm->shares) return false;
       __attribute__((fallthrough));
     case AT_GUARD:
@@ -263,7 +271,7 @@ static bool step_match(ExprWalk *w, WalkFrame *f, const Expr *e) {
       f->phase = AT_PATTERN;
       f->first++;
       if (w->wanted & WALK_UNBIND)
-        push(w, FRAME_UNBIND, arm->pattern, ROLE_ARM, i);
+        push_part(w, f, FRAME_UNBIND, arm->pattern, ROLE_ARM, i);
       return false;
   }
   return false;

@@ -279,11 +279,12 @@ static bool has_expression(const Relay *r) {
   return false;
 }
 
-/* A `let %x` goes into @main with the expression that follows it. */
-static void check_let(Relay *r, const Item *item, int expressions) {
+/* A `let %x` goes into @main with the expression that follows it: there is one,
+ * and it was not `seen` yet. */
+static void check_let(Relay *r, const Item *item, bool any, int seen) {
   if (item->kind == ITEM_LET_GLOBAL) {
     relay_refuse(r, item->span, "a global value");
-  } else if (expressions > 0 || !has_expression(r)) {
+  } else if (!any || seen > 0) {
     relay_refuse(r, item->span,
                  "a `let` at top level that no expression "
                  "follows");
@@ -292,6 +293,7 @@ static void check_let(Relay *r, const Item *item, int expressions) {
 
 /* Looks at what the items are; what is in them is for the map to refuse. */
 static void check_items(Relay *r) {
+  bool any = has_expression(r);
   int expressions = 0;
   for (size_t i = 0; i < r->types.len; i++)
     declare_ctors(r, r->types.data[i]->adt);
@@ -301,7 +303,7 @@ static void check_items(Relay *r) {
       case ITEM_TYPE: declare_ctors(r, item->adt); break;
       case ITEM_EXPR: check_expression(r, item, &expressions); break;
       case ITEM_LET_GLOBAL:
-      case ITEM_LET_LOCAL: check_let(r, item, expressions); break;
+      case ITEM_LET_LOCAL: check_let(r, item, any, expressions); break;
       case ITEM_IMPORT: relay_refuse(r, item->span, "an `import`"); break;
       case ITEM_GRADIENT:
         if (item->own) break;

@@ -63,6 +63,8 @@ typedef struct Mem {
   size_t fail_at;        /* the allocation of this number fails; 0: none does */
   size_t fail_more;      /* and this many requests after it */
   struct MemRoot *root;  /* the state behind a lock; NULL: no reserve */
+  const struct SplitPiece *stack;   /* deep, of the host; or NULL (split.h) */
+  size_t stack_split, stack_levels; /* bytes of it in the books */
 } Mem;
 
 /* Makes a root; false when not even its reserve can be allocated. */

@@ -151,7 +151,8 @@ void data_read_type(Reader *r, const json_t *row) {
 static const TypeExpr *type_of(Reader *r, const char *key, const json_t *x) {
   TypeRow whole = {0};
   const TypeExpr *t = part_at(r, key, x, &whole);
-  if (t && (whole.height > NESTING_MAX || whole.size > TYPE_PARTS_MOST))
+  if (t && (!split_levels(r->mem, (size_t)whole.height) ||
+            whole.size > TYPE_PARTS_MOST))
     return data_wrong(r, key, "the type is too large to be written");
   return t;
 }

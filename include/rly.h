@@ -88,6 +88,16 @@ bool rly_instruction_set(const char *name);
 
 /* --- Contexts ----------------------------------------------------------- */
 
+/* A stack of the calling thread that takes memory as it grows. */
+typedef struct rly_stack rly_stack;
+
+/* Calls run(stack, data) on such a stack, or run(NULL, data) on the caller's
+ * where the system has none.  A context made there with the option `stack`
+ * takes types, patterns and lists of attributes that nest as deep as its memory
+ * goes; other contexts take 1,000 levels.  What belongs to that context may be
+ * used only within `run`, on that stack. */
+void rly_stack_run(void (*run)(const rly_stack *stack, void *data), void *data);
+
 typedef struct rly_options {
   size_t max_memory;  /* bytes, for everything; 0: no limit */
   uint64_t max_depth; /* calls; 0: 10,000,000 */
@@ -101,6 +111,7 @@ typedef struct rly_options {
   bool verify;        /* looks at the code that is made before it runs */
   bool strict; /* rly_program_bindings_check refuses tensors of files that the
                   program has no use for, and params left at their defaults */
+  const rly_stack *stack; /* that the host runs on; NULL: one of any size */
 } rly_options;
 
 /* `options` may be NULL.  NULL for options that make no sense and when memory

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "base/split.h"
+
 /* --- Dimensions as written ------------------------------------------------ */
 
 bool dim_expr_postfix(const DimExpr *d, DimExprs *out) {
@@ -52,6 +54,7 @@ struct TypeTable {
   Slot *slots; /* open addressing, linear probing, at most 3/4 full */
   size_t cap, len;
   uint32_t next_id;
+  bool too_deep;
 };
 
 enum { FIRST_CAP = 256 };
@@ -80,6 +83,12 @@ void types_free(TypeTable *t) {
 }
 
 DimTable *types_dims(TypeTable *t) { return t->dims; }
+
+bool types_too_deep(TypeTable *t) {
+  bool was = t->too_deep;
+  t->too_deep = false;
+  return was;
+}
 
 /* --- Hashing -------------------------------------------------------------- */
 
@@ -155,14 +164,16 @@ static uint32_t add_saturating(uint32_t a, uint32_t b) {
  * what is too large to show. */
 static void absorb(Type *k, const Type *child) {
   k->size = add_saturating(k->size, child->size);
+  if (child->depth >= k->depth) k->depth = child->depth + 1;
   k->has_var |= child->has_var;
   k->has_meta |= child->has_meta;
 }
 
-/* Fills in what follows from the children: size, has_meta, and has_var as if
- * nothing were quantified here. */
+/* Fills in what follows from the children: size, depth, has_meta, and has_var
+ * as if nothing were quantified here. */
 static void summarise(Type *k) {
   k->size = 1;
+  k->depth = 0;
   for (int i = 0; i < k->count; i++) absorb(k, k->args[i]);
   if (k->result) absorb(k, k->result);
   for (int i = 0; i < k->rank; i++) k->has_var |= dim_is_form(k->dims[i]);
@@ -196,6 +207,10 @@ static const Type *intern(TypeTable *t, Type key) {
   if ((key.count && !key.args) || (key.param_count && !key.params))
     return type_error(t);
   summarise(&key);
+  if (!split_levels(t->mem, key.depth)) {
+    t->too_deep = true;
+    return type_error(t);
+  }
   if (key.has_meta) return copy_node(t, &key);
   uint32_t hash = hash_of(&key);
   Slot *slot = find_slot(t, &key, hash);

@@ -127,6 +127,7 @@ typedef struct Type {
   const Dim *dims;           /* TY_TENSOR, TY_DIM: `rank` of them */
   const struct Type *result; /* TY_FN */
   int param_count;           /* TY_FN: quantified parameters */
+  uint32_t depth;            /* of nesting */
   const TypeVar *const *params;
   const struct Adt *adt; /* TY_ADT */
   const TypeVar *var;    /* TY_VAR */
@@ -137,6 +138,9 @@ typedef struct TypeTable TypeTable;
 TypeTable *types_new(Mem *mem);
 void types_free(TypeTable *t);
 DimTable *types_dims(TypeTable *t); /* the normal forms of named dims */
+/* Was a type asked for, since the last call, that is deeper than the stack has
+ * room for?  The error type was made in its place. */
+bool types_too_deep(TypeTable *t);
 
 /* Constructors.  Arrays are copied; results live as long as the table.  With
  * arguments that have metas the result is fresh, else interned. */

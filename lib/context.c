@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/split.h"
 #include "base/version.h"
 #include "io/file.h"
 #include "io/text.h"
@@ -14,6 +15,23 @@
 const char *rly_version(void) { return RLY_VERSION_TEXT; }
 
 bool rly_instruction_set(const char *name) { return isa_select(name); }
+
+/* --- The stack ----------------------------------------------------------- */
+
+typedef struct StackCall {
+  void (*run)(const rly_stack *stack, void *data);
+  void *data;
+} StackCall;
+
+static void run_on(const SplitPiece *stack, void *call) {
+  StackCall *c = call;
+  c->run((const rly_stack *)stack, c->data);
+}
+
+void rly_stack_run(void (*run)(const rly_stack *stack, void *data),
+                   void *data) {
+  if (run) split_deep(run_on, &(StackCall){run, data});
+}
 
 /* --- Life --------------------------------------------------------------- */
 
@@ -37,6 +55,7 @@ rly_context *rly_context_new(const rly_options *options) {
     free(cx);
     return misuse(__func__, "no memory"), NULL;
   }
+  cx->mem.stack = (const SplitPiece *)cx->options.stack;
   atomic_init(&cx->refs, 1);
   fork_guard(&cx->guard, &cx->lock, FORK_WAITS | FORK_RECURSIVE);
   names_init(&cx->names, &cx->mem);

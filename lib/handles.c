@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/split.h"
 #include "bytecode/code.h"
 #include "lib/handles.h"
 #include "lib/redefine.h"
@@ -108,6 +109,7 @@ void context_drop(rly_context *cx) {
   sources_done(&cx->sources);
   names_done(&cx->names);
   fork_guard_done(&cx->guard);
+  split_settle(&cx->mem);
   assert(atomic_load(&cx->mem.live) == 0);
   mem_done(&cx->mem);
   free(cx);

@@ -21,16 +21,18 @@
 
 #include <string.h>
 
+#include "base/split.h"
 #include "parser/grammar.h"
 #include "parser/literal.h"
 
 /* --- Nesting ------------------------------------------------------------ */
 
-/* Only the first level beyond the limit reports: what lies around it has a
- * greater height, and passes.  The tree is still built, but no later phase sees
- * it, for a text with an error gives no unit. */
+/* Only the first level that the stack has no room for reports.  The tree is
+ * still built, but no later phase sees it, for a text with an error gives no
+ * unit. */
 int nesting_over(Builder *b, const char *what, Span span, int inner) {
-  if (inner == NESTING_MAX)
+  if (split_levels(b->program->mem, (size_t)inner + 1)) return inner + 1;
+  if (inner == NESTING_MAX && !mem_exhausted(b->program->mem))
     diag_error(b->program->diags, E0006, span,
                "this %s is nested too deeply: more than %d levels", what,
                NESTING_MAX);
@@ -632,7 +634,8 @@ static void attr_meta(AttrExpr *x, const Expr *e) {
 }
 
 static void attr_list(Builder *b, AttrExpr *x, const Expr *e, int depth) {
-  if (nesting_over(b, "list", e->span, depth) > NESTING_MAX) return;
+  nesting_over(b, "list", e->span, depth);
+  if (!split_levels(b->program->mem, (size_t)depth + 1)) return;
   List items = LIST_EMPTY;
   for (int i = 0; i < e->count; i++)
     items = list_add(b, items, (void *)attr_value(b, e->args[i], depth + 1));

@@ -42,10 +42,11 @@ typedef struct Builder {
 } Builder;
 
 /* Types, patterns and lists of attributes are recursed over, here and in what
- * follows, so they nest at most NESTING_MAX deep.  A level takes at most 250
- * bytes of stack.  Expressions nest as deep as memory goes (base/split.h).
+ * follows, so the stack must have room for each level.  Expressions nest as
+ * deep as memory goes (base/split.h).
  *
- * The height over parts of height `inner`; reports the first that is more. */
+ * The height over parts of height `inner`; reports the first that the stack has
+ * no room for. */
 int nesting_over(Builder *b, const char *what, Span span, int inner);
 
 /* --- Lists -------------------------------------------------------------- */

@@ -143,12 +143,14 @@ static const Command *choose(int argc, char **argv, int *named) {
   return c ? c : find_command("run");
 }
 
-static int run_command(const Command *c, bool named, int argc, char **argv) {
+static int run_command(const rly_stack *stack, const Command *c, bool named,
+                       int argc, char **argv) {
   Cli *cli = cli_new(argc);
   if (!cli) {
     fputs("rly: out of memory\n", stderr);
     return 3;
   }
+  cli->limits.stack = stack;
   int status = 0;
   if (!flags_parse(c->bit, c->name, argc, argv, cli)) status = 1;
   else if (cli->version) printf("rly %s\n", rly_version());
@@ -171,6 +173,22 @@ static bool choose_instruction_set(void) {
   return false;
 }
 
+typedef struct Words {
+  int argc;
+  char **argv;
+  int status;
+} Words;
+
+static void run_words(const rly_stack *stack, void *data) {
+  Words *w = data;
+  int named;
+  const Command *c = choose(w->argc - 1, w->argv + 1, &named);
+  if (c)
+    w->status =
+        run_command(stack, c, named, w->argc - 1 - named, w->argv + 1 + named);
+  else say_no_command(w->argv[1]);
+}
+
 /* SIGPIPE would end the process without a word when a reader goes; ignored, the
  * write fails with EPIPE and host_finish() decides.  The last fflush() is for
  * output that was printed without a host, such as help. */
@@ -178,11 +196,8 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of the write */
   if (!choose_instruction_set()) return 1;
-  int named;
-  const Command *c = choose(argc - 1, argv + 1, &named);
-  int status = 1;
-  if (c) status = run_command(c, named, argc - 1 - named, argv + 1 + named);
-  else say_no_command(argv[1]);
-  if (fflush(stdout)) return status ? status : 2;
-  return status;
+  Words words = {argc, argv, 1};
+  rly_stack_run(run_words, &words);
+  if (fflush(stdout)) return words.status ? words.status : 2;
+  return words.status;
 }

@@ -282,7 +282,8 @@ bool behaviour_of(Host *h, const Version *like, const char *text, size_t len,
                          .max_memory = h->max_memory / 2,
                          .max_steps = STEPS_MAX,
                          .timeout = SECONDS,
-                         .safe = h->cli->limits.safe};
+                         .safe = h->cli->limits.safe,
+                         .stack = h->cli->limits.stack};
   Run r = {.out = out};
   *out = (Behaviour){.near = h->cli->fast_math};
   strbuf_init(&out->text, h->program->mem);

@@ -60,7 +60,7 @@ typedef struct Ty {
   uint8_t rank, dtype; /* K_TENSOR; K_DIM has rank 1 */
   bool any_rank;       /* K_TENSOR: Tensor[?, t], with rank 1 and a fixed `?` */
   bool closed;         /* holds no variable, type parameter or dimension */
-  uint16_t depth;      /* of nesting, as far as it was known */
+  uint32_t depth;      /* of nesting, as far as it was known */
   int count;           /* of args */
   uint32_t mark;       /* the walk that saw it last */
   uint32_t level;      /* K_META, K_RIGID: how deep it was made */

@@ -583,7 +583,7 @@ static const Type *resolve_tuple_type(Resolver *r, const TypeExpr *t) {
   return args ? type_tuple(r->p->types, t->arg_count, args) : error_type(r);
 }
 
-const Type *resolve_type(Resolver *r, const TypeExpr *t) {
+static inline const Type *resolve_kind(Resolver *r, const TypeExpr *t) {
   switch (t->kind) {
     case TX_TENSOR: return resolve_tensor(r, t);
     case TX_TUPLE: return resolve_tuple_type(r, t);
@@ -597,6 +597,13 @@ const Type *resolve_type(Resolver *r, const TypeExpr *t) {
       break;
   }
   return error_type(r);
+}
+
+const Type *resolve_type(Resolver *r, const TypeExpr *t) {
+  const Type *type = resolve_kind(r, t);
+  if (types_too_deep(r->p->types) && !mem_exhausted(r->c->mem))
+    diag_error(r->p->diags, E0214, t->span, "this type is nested too deeply");
+  return type;
 }
 
 /* --- Named dimensions as values ------------------------------------------ */

@@ -91,14 +91,15 @@ Ty *ty_dim(Infer *in, Slot *slot) {
 }
 
 /* One more than the size of its largest part. */
-static uint16_t depth_over(const Ty *t) {
-  int depth = 0;
+static uint32_t depth_over(const Ty *t) {
+  uint32_t depth = 0;
   for (int i = 0; i < t->count; i++) {
-    int part = ty_head(t->args[i])->depth;
+    uint32_t part = ty_head(t->args[i])->depth;
     if (part > depth) depth = part;
   }
-  int result = t->kind == K_FN && t->result ? ty_head(t->result)->depth : 0;
-  return (uint16_t)((result > depth ? result : depth) + 1);
+  uint32_t result =
+      t->kind == K_FN && t->result ? ty_head(t->result)->depth : 0;
+  return (result > depth ? result : depth) + 1;
 }
 
 /* A polymorphic function never counts as closed, since each use must
@@ -118,8 +119,8 @@ void ty_settle(Ty *t) {
   t->closed = is_closed(t);
 }
 
-/* The depth is bounded where types are made, so that the walks over them, which
- * recurse, are bounded too.  Text can double a type's depth with each line, as
+/* The stack is asked where types are made, so that the walks over them, which
+ * recurse, have room.  Text can double a type's depth with each line, as
  * `let %b = (%a, %a)` does by a constant. */
 static Ty *ty_over(Infer *in, TyKind kind, int count, Ty **args) {
   if (!args) return in->error;
@@ -127,7 +128,7 @@ static Ty *ty_over(Infer *in, TyKind kind, int count, Ty **args) {
   t->count = count;
   t->args = args;
   ty_settle(t);
-  if (t->depth <= TYPE_DEPTH_MAX) return t;
+  if (split_levels(in->mem, t->depth)) return t;
   infer_too_deep(in);
   return in->error;
 }

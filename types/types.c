@@ -231,6 +231,9 @@ bool types_check(Program *p, Unit *unit) {
     effects_program(&c);
     operators_check_calls(&c);
   }
+  if (types_too_deep(p->types) && went_well(&c))
+    diag_error(p->diags, E0214, unit->items[0].span,
+               "a type that follows from this text is nested too deeply");
   bool ok = went_well(&c);
   if (ok) join_program(&c);
   else {

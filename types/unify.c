@@ -22,7 +22,7 @@
  * Unification is Robinson's (1965), by links that are never undone: a conflict
  * is reported and both types are poisoned, so that what was bound half-way does
  * no harm.  The levels of variables are those of Remy (1992); see general.c.
- * Recursion is over types, whose depth TYPE_DEPTH_MAX bounds. */
+ * Recursion is over types, for whose depth the stack has room (ty.c). */
 #include "types/infer.h"
 
 static bool agree(Infer *in, Ty *from, Ty *to, Why *why, bool flow);
@@ -37,12 +37,15 @@ void infer_too_deep(Infer *in) {
   in->too_deep = true;
 }
 
-/* A type may be up to TYPE_DEPTH_MAX deep when it is made (ty.c), and grow
- * deeper when variables inside are bound; walks allow for twice as much before
- * they give up.  The caller then answers as if all were well: E0214 is reported
- * once, at the end (zonk.c). */
+/* The stack has room for the depth of a type when it is made (ty.c), but a type
+ * grows deeper when variables inside are bound; walks allow for twice
+ * NESTING_MAX before they ask for more room, and give up where there is none.
+ * The caller then answers as if all were well: E0214 is reported once, at the
+ * end (zonk.c). */
 bool infer_enter(Infer *in) {
-  if (in->depth < 2 * TYPE_DEPTH_MAX) return ++in->depth, true;
+  if (in->depth < 2 * NESTING_MAX ||
+      split_levels(in->mem, (size_t)in->depth + 1))
+    return ++in->depth, true;
   infer_too_deep(in);
   return false;
 }

@@ -292,7 +292,8 @@ static void note_loose(Infer *in) {
 }
 
 static void report_depth(Infer *in) {
-  if (!in->too_deep) return;
+  in->too_deep |= types_too_deep(in->p->types);
+  if (!in->too_deep || mem_exhausted(in->mem)) return;
   diag_error(in->p->diags, E0214, in->deep_at,
              "a type is nested too deeply here");
 }

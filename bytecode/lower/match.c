@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/split.h"
 #include "bytecode/lower/lower.h"
 
 typedef struct Part {
@@ -77,10 +78,11 @@ typedef struct Matcher {
   PtrMap fields;      /* the hash of a part and a constructor -> the first
                          FieldParts */
   size_t lazy, nodes;
-  bool guarded;  /* some arm has a guard */
-  PtrMap shared; /* a variable of alternatives -> Reg */
-  Part *first;   /* shown when nothing matches */
-  Span keyword;  /* blamed then */
+  bool guarded;   /* some arm has a guard */
+  PtrMap binding; /* a pattern of more than one level -> NULL: binds nothing */
+  PtrMap shared;  /* a variable of alternatives -> Reg */
+  Part *first;    /* shown when nothing matches */
+  Span keyword;   /* blamed then */
 } Matcher;
 
 /* --- Places ------------------------------------------------------------- */
@@ -286,7 +288,7 @@ static void build_test(Matcher *m, Node *node, int n, const Row *rows,
   ptrmap_done(&chains.heads);
 }
 
-static bool binds(const Pattern *p);
+static bool binds(Matcher *m, const Pattern *p);
 
 /* The first row takes the value, unless its guard refuses.  Alternatives that
  * bind nothing are the same arm. */
@@ -295,7 +297,7 @@ static void build_leaf(Matcher *m, Node *node, int n, const Row *rows,
   int arm = rows[0].arm, head = m->arms[arm].head;
   bool grouped = head != arm || (arm + 1 < m->match->arm_count &&
                                  m->match->arms[arm + 1].shares);
-  bool named = binds(m->match->arms[arm].pattern);
+  bool named = binds(m, m->match->arms[arm].pattern);
   node->kind = m->match->arms[arm].guard ? NODE_GUARD : NODE_LEAF;
   node->arm = grouped && !named ? head : arm;
   m->arms[node->arm].leaves++;
@@ -310,7 +312,9 @@ static Node *build(Matcher *m, int n, const Row *rows, int depth) {
   Node *node = ARENA_NEW(m->l->arena, Node);
   m->nodes += (size_t)n + 1;
   m->l->failed |= mem_exhausted(m->l->code->mem);
-  if (depth > MATCH_DEPTH_MAX || m->nodes > MATCH_TREE_MAX)
+  if ((depth > MATCH_DEPTH_MAX &&
+       !split_levels(m->l->code->mem, (size_t)depth)) ||
+      m->nodes > MATCH_TREE_MAX)
     m->l->too_large = "a match of this function is too large";
   if (n == 0 || m->l->too_large || m->l->failed) node->kind = NODE_FAIL;
   else if (rows[0].count == 0) build_leaf(m, node, n, rows, depth);
@@ -320,16 +324,21 @@ static Node *build(Matcher *m, int n, const Row *rows, int depth) {
 
 /* --- Arms --------------------------------------------------------------- */
 
-static bool binds(const Pattern *p) {
+/* Each level of a pattern asks this of the levels within it, so the answer is
+ * kept where more than one level is within. */
+static bool binds(Matcher *m, const Pattern *p) {
   if (p->kind == PT_VAR) return true;
-  for (int i = 0; i < p->count; i++)
-    if (binds(p->fields[i])) return true;
-  return false;
+  bool deep = p->height > 1;
+  if (deep && ptrmap_has(&m->binding, p)) return ptrmap_get(&m->binding, p);
+  bool any = false;
+  for (int i = 0; i < p->count && !any; i++) any = binds(m, p->fields[i]);
+  if (deep) ptrmap_put(&m->binding, p, any ? m : NULL);
+  return any;
 }
 
 /* Fields are read before anything is opened: an opened cell may be gone. */
 static void load_bound(Matcher *m, Part *p, const Pattern *pattern) {
-  if (!binds(pattern)) return;
+  if (!binds(m, pattern)) return;
   load(m, p);
   if (pattern->kind == PT_VAR) return;
   Part **fields = field_parts(m, p, pattern);
@@ -359,7 +368,7 @@ static void put_open(Matcher *m, const Part *p, const Pattern *pattern,
       small ? token + 1 : 0;
   for (int i = 0; i < pattern->count; i++) {
     bool listed =
-        l->regs.data[fields[i]->reg].counted && binds(pattern->fields[i]);
+        l->regs.data[fields[i]->reg].counted && binds(m, pattern->fields[i]);
     if (!listed) continue;
     put_listed(l, 'd', fields[i]->reg);
     VEC_LAST(&l->listed).field = (uint16_t)fields[i]->word;
@@ -370,7 +379,7 @@ static void put_open(Matcher *m, const Part *p, const Pattern *pattern,
  * fields of what is borrowed are, too. */
 static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
   if (pattern->kind == PT_VAR) bind_var(m, p, pattern);
-  if (pattern->kind == PT_VAR || !binds(pattern)) return;
+  if (pattern->kind == PT_VAR || !binds(m, pattern)) return;
   Part **fields = field_parts(m, p, pattern);
   if (!fields) return;
   if (!reg_is_borrowed(m->l, p->reg) && !lower_is_dual(m->l))
@@ -432,9 +441,9 @@ static void take_var(Matcher *m, Var *var) {
 
 /* An alternative whose variables others bind, too: the body stands at one
  * place. */
-static bool leaves_group(const Matcher *m, int arm) {
+static bool leaves_group(Matcher *m, int arm) {
   const ArmInfo *head = &m->arms[m->arms[arm].head];
-  return head->group > 1 && binds(m->match->arms[arm].pattern);
+  return head->group > 1 && binds(m, m->match->arms[arm].pattern);
 }
 
 static void emit_arm(Matcher *m, const Roots *roots, int arm) {
@@ -486,7 +495,7 @@ static void lend_var(Matcher *m, Part *p, const Pattern *pattern) {
 }
 
 static void lend_pattern(Matcher *m, Part *p, const Pattern *pattern) {
-  if (!binds(pattern)) return;
+  if (!binds(m, pattern)) return;
   if (pattern->kind == PT_VAR) {
     lend_var(m, p, pattern);
     return;
@@ -735,6 +744,7 @@ Reg lower_match(Lower *l, const Expr *e, Reg dst) {
       .l = l, .match = e->match, .result = e->type, .keyword = keyword_of(e)};
   VEC_INIT(&m.loaded, l->code->mem);
   ptrmap_init(&m.fields, l->code->mem);
+  ptrmap_init(&m.binding, l->code->mem);
   ptrmap_init(&m.shared, l->code->mem);
   int n = e->match->arm_count;
   m.arms = ARENA_ARRAY(l->arena, ArmInfo, (size_t)n + 1);
@@ -760,6 +770,7 @@ Reg lower_match(Lower *l, const Expr *e, Reg dst) {
   }
   VEC_DONE(&m.loaded);
   ptrmap_done(&m.fields);
+  ptrmap_done(&m.binding);
   ptrmap_done(&m.shared);
   if (dst == DST_TAIL) return NO_REG;
   lazy_join(l, m.lazy);

@@ -10,8 +10,11 @@ use Test::More;
 
 my (%limit, @rows);
 my $defined = slurp('base/limits.def');
-while ($defined =~ /^LIMIT\((\w+), ([\d< ]+), "(\w*)",\s*"([^"]*)"\)/mg) {
+my $words = qr/((?:"[^"]*"\s*)+)/;
+while ($defined =~ /^LIMIT\((\w+), ([\d< ]+), "(\w*)",\s*$words\)/mg) {
   my ($name, $most, $code, $what) = ($1, $2, $3, $4);
+  $what =~ s/"\s*"//g;
+  $what =~ s/^"|"\s*$//g;
   $most = $1 << $2 if $most =~ /(\d+) << (\d+)/;
   $limit{$name} = {most => $most, code => $code};
   1 while $most =~ s/^(\d+)(\d{3})/$1,$2/;
@@ -37,10 +40,6 @@ my %program = (
       . ");\ndef \@f(%x: A) { %x }" },
   RANK_MAX => sub {
     'def @f(%x: Tensor[(' . '1, ' x $_[0] . "), int32]) { 1 }\n1" },
-  TYPE_DEPTH_MAX => sub {
-    "let %x1 = (1,);\n"
-      . join('', map { "let %x$_ = (%x" . ($_ - 1) . ",);\n" } 2 .. $_[0])
-      . '1' },
   # One for each combination of ranks, which are the digits of a number.
   INSTANCES_MAX => sub {
     join('', 'def @f[', join(', ', map { "s$_: Shape" } 0 .. 4), '](',

@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
 # Nothing that a file can make deep overflows the C stack: each way to nest
 # and each way to chain in the grammar, through the commands that take a
-# script, on a small stack.  Where the limit on types and patterns that nest or
-# a limit of memory or time ends it, that is an answer, too.  `make depth` goes
+# script, on a small stack.  Where a limit of memory or time ends it, that is an
+# answer, too.  `make depth` goes
 # a million deep with all commands; SHAPE='sum' picks shapes by name.  What has
 # a value is also run, most of it a hundred thousand deep, and the value read.
 use strict;
@@ -105,6 +105,7 @@ my %shapes = (
   'lets as bodies' => nest('let %x = 1; (', '1', ')'),
   'lets as operands' => nest('1 + let %x = 1; ', '1', ''),
   'attributes' => nest('squeeze(1, axis=', '1', ')'),
+  'attribute lists' => nest('[', '1', ']', 'squeeze(1, axis=', ')'),
   'attributes with lets' =>
       nest('let %x = ', '0', '; 0', 'sum([1], axis=', ')'),
   'graph in blocks' => nest('{ %0 = 1; %0 + ', '1', ' }'),
@@ -189,6 +190,11 @@ my %shapes = (
   'many named dimensions' => dimension(chain('n', ', n')),
 
   # Patterns
+  'matching tuples' => sub {
+    my ($open, $close) = ('(' x $_[0], ',)' x $_[0]);
+    return "def \@f(%x: ${open}int32$close) { match (%x) { "
+        . "${open}%y$close => %y } } \@f(${open}7$close)";
+  },
   'tuple patterns' => nest('(', '_', ',)', 'match (1) { ', ' => 1 }'),
   'constructor patterns' =>
       nest('S(', '_', ')', "$nat match (Z) { ", ' => 1, _ => 2 }'),
@@ -276,7 +282,8 @@ for my $name (sort keys %shapes) {
 # --- Values ------------------------------------------------------------------
 
 # A shape, a depth, and the output: text, or a pattern.  A shape that keeps a
-# register for each level ends at 65,535 of them, with E0705.
+# register for each level ends at 65,535 of them, with E0705; a match, at
+# 262,144 tests.
 my @values = (
   ['parentheses', 100_000, '1'],
   ['blocks', 100_000, '1'],
@@ -303,6 +310,16 @@ my @values = (
   ['lets as bodies', 100_000, '1'],
   ['lets as operands', 60_000, '60001'],
   ['chain of +', 100_000, '100001'],
+  ['tuple types', 100_000, qr/^<fn /],
+  ['applied types', 100_000, qr/^<fn /],
+  ['parameters of functions', 100_000, qr/^<fn /],
+  ['types of params', 100_000, qr/E0212/],
+  ['inferred tuples', 100_000, qr/^\(\(\(.*\.\.\./],
+  ['inferred lists', 100_000, qr/^Cons\(Cons\(.*\.\.\./],
+  ['inferred pairs', 100_000, '1'],
+  ['constructor patterns', 20_000, '2'],
+  ['matching tuples', 60_000, '7'],
+  ['attribute lists', 100_000, qr/E0111/],
   ['deep number', 100_000, qr/^S\(S\(S\(.*\)\)\)$/],
   ['deep calls', 100_000, '100000'],
 );

@@ -1575,6 +1575,53 @@ static void test_rounding(void **state) {
   }
 }
 
+/* --- Deep programs ------------------------------------------------------- */
+
+/* A function whose parameter's type is n tuples within one another. */
+static void write_deep(char *text, int n) {
+  char *at = stpcpy(text, "def @f(%x: ");
+  at = (char *)memset(at, '(', (size_t)n) + n;
+  at = stpcpy(at, "int8");
+  for (int i = 0; i < n; i++) at = stpcpy(at, ",)");
+  strcpy(at, ") { 1 }");
+}
+
+/* The code of what is reported of such a type; "": it is taken. */
+static void deep_code(const rly_stack *stack, int n, char code[8]) {
+  rly_context *cx = rly_context_new(&(rly_options){.stack = stack});
+  rly_program *p = rly_program_new(cx);
+  char *text = malloc((size_t)n * 3 + 100);
+  assert_non_null(text);
+  write_deep(text, n);
+  rly_program_add_text(p, "test", text, strlen(text), 0);
+  rly_diagnostic d = {.code = ""};
+  rly_diagnostic_get(cx, 0, &d);
+  snprintf(code, 8, "%s", d.code);
+  free(text);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
+static void on_deep_stack(const rly_stack *stack, void *data) {
+  deep_code(stack, 100000, data);
+}
+
+/* On a stack of any size types nest 1,000 deep, that of the function included;
+ * on one that grows with memory they nest as deep as memory goes. */
+static void test_deep_stack(void **state) {
+  (void)state;
+  char code[8];
+  deep_code(NULL, 999, code);
+  assert_string_equal(code, "");
+  deep_code(NULL, 1000, code);
+  assert_string_equal(code, "E0214");
+  deep_code(NULL, 1001, code);
+  assert_string_equal(code, "E0006");
+  rly_stack_run(on_deep_stack, code);
+  assert_string_equal(code, "");
+  rly_stack_run(NULL, NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_call),
@@ -1620,6 +1667,7 @@ int main(void) {
       cmocka_unit_test(test_foreign_handles),
       cmocka_unit_test(test_failing_allocations),
       cmocka_unit_test(test_rounding),
+      cmocka_unit_test(test_deep_stack),
   };
   return RUN_TESTS(tests);
 }

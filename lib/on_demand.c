@@ -157,12 +157,6 @@ static bool fill_in(StrBuf *text, const char *from, size_t len,
   return true;
 }
 
-static int by_name(const void *key, const void *entry) {
-  const LibraryEntry *a = key, *b = entry;
-  int order = strcmp(a->name, b->name);
-  return order ? order : a->kind - b->kind;
-}
-
 /* A template's name is what stands before the dtype, `tensor_take_`. */
 const LibraryEntry *on_demand(char kind, const char *name, StrBuf *text) {
   char start[64];
@@ -171,9 +165,7 @@ const LibraryEntry *on_demand(char kind, const char *name, StrBuf *text) {
     if (name[i] != '_' || !read_wanted(kind, name + i + 1, &w)) continue;
     memcpy(start, name, i + 1);
     start[i + 1] = '\0';
-    LibraryEntry key = {.name = start, .kind = kind};
-    const LibraryEntry *e = bsearch(&key, library_entries, library_entry_count,
-                                    sizeof key, by_name);
+    const LibraryEntry *e = library_find(kind, start);
     if (!e) continue;
     const char *from = library_files[e->file].text + e->offset;
     return fill_in(text, from, e->len, &w) ? e : NULL;

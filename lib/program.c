@@ -36,19 +36,10 @@
 
 /* --- The library -------------------------------------------------------- */
 
-/* Kinds (functions, types, constructors) have name spaces of their own. */
-static int entry_order(const void *key, const void *entry) {
-  const LibraryEntry *a = key, *b = entry;
-  int order = strcmp(a->name, b->name);
-  return order ? order : a->kind - b->kind;
-}
-
 /* Parses one definition of the library.  The text is registered with its line
  * number in the library's file, so that messages show the right place. */
 static Unit *library_unit(Program *p, char kind, const Name *name) {
-  LibraryEntry key = {.name = name->text, .kind = kind};
-  const LibraryEntry *e = bsearch(&key, library_entries, library_entry_count,
-                                  sizeof key, entry_order);
+  const LibraryEntry *e = library_find(kind, name->text);
   StrBuf made;
   strbuf_init(&made, p->mem);
   if (!e || library_is_template((size_t)(e - library_entries)))

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stdlib/library.h"
+
 typedef struct Entry {
   char *name;
   char kind;
@@ -142,6 +144,7 @@ static void add_entry(char kind, char *name, const char *start,
                       const char *end) {
   const char *text = files[indexed].text;
   if (entry_count == ENTRIES_MAX) die("too many definitions");
+  if (strlen(name) > LIBRARY_NAME_MAX) die("`%s` is too long a name", name);
   size_t lines = 0;
   for (const char *p = text; p < start; p++) lines += *p == '\n';
   entries[entry_count++] = (Entry){

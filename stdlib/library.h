@@ -16,8 +16,12 @@ typedef struct LibraryFile {
 /* One name that a definition brings into scope: a global (kind '@'), a type
  * ('T') or a constructor ('C', with the text of its type); or the operator that
  * it tells how to differentiate ('G'). */
+enum { LIBRARY_NAME_MAX = 47 };
+
+/* The name stands in the entry: a pointer would have to be relocated whenever
+ * the program starts. */
 typedef struct LibraryEntry {
-  const char *name;
+  char name[LIBRARY_NAME_MAX + 1];
   char kind;
   uint16_t file;
   uint32_t offset, len; /* the definition's text in its file */
@@ -27,6 +31,21 @@ typedef struct LibraryEntry {
 extern const LibraryFile library_files[];
 extern const LibraryEntry library_entries[]; /* by name, then kind */
 extern const size_t library_entry_count;
+
+/* NULL: there is none. */
+static inline const LibraryEntry *library_find(char kind, const char *name) {
+  size_t low = 0, high = library_entry_count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    const LibraryEntry *e = &library_entries[middle];
+    int order = strcmp(name, e->name);
+    if (order == 0) order = kind - e->kind;
+    if (order == 0) return e;
+    if (order < 0) high = middle;
+    else low = middle + 1;
+  }
+  return NULL;
+}
 
 /* Is it a definition for many names, of which this is the beginning?  Then it
  * is text only once a name has been put in (lib/on_demand.h). */

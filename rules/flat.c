@@ -49,7 +49,7 @@ static const Expr *spread(Flat *f, const Name *name, const TypeExpr *t,
   return tuple;
 }
 
-static bool same_text(Flat *f, const TypeExpr *a, const TypeExpr *b) {
+static bool same_text(const TypeExpr *a, const TypeExpr *b) {
   if (a->kind != TX_TENSOR || b->kind != TX_TENSOR || a->dtype != b->dtype ||
       a->dtype_name != b->dtype_name || a->dim_count != b->dim_count)
     return false;
@@ -58,7 +58,6 @@ static bool same_text(Flat *f, const TypeExpr *a, const TypeExpr *b) {
         a->dims[i]->name != b->dims[i]->name ||
         a->dims[i]->number != b->dims[i]->number)
       return false;
-  (void)f;
   return true;
 }
 
@@ -75,7 +74,7 @@ static const Expr *applied(Flat *f, const char *op, const Expr *e) {
  * as it is, or changed where it is of numbers with a sign. */
 static const Expr *call_of(Flat *f, const TypeExpr *type, const Expr *call) {
   for (int i = 0; i < type->arg_count && i < call->count; i++) {
-    if (!same_text(f, type->args[i], type->result)) continue;
+    if (!same_text(type->args[i], type->result)) continue;
     DType t = type->result->dtype_name ? DTYPE_NONE : type->result->dtype;
     bool changes = f->choice == 1 && t != DTYPE_NONE && t != DT_BOOL;
     return changes ? applied(f, "negative", call->args[i]) : call->args[i];
@@ -84,7 +83,7 @@ static const Expr *call_of(Flat *f, const TypeExpr *type, const Expr *call) {
   return call;
 }
 
-static bool is_true_of(const Flat *f, const Expr *e) {
+static bool asks_purity(const Flat *f, const Expr *e) {
   return e->kind == EX_CALL && e->count == 1 &&
          e->call.callee->kind == EX_IDENT &&
          !strcmp(e->call.callee->name->text, "pure") &&
@@ -98,7 +97,7 @@ static const Expr *flattened(Flat *f, const Expr *body) {
   expr_map_start(&m, f->p->mem, f->arena, body);
   while (expr_map_next(&m)) {
     const Expr *e = m.walk.at;
-    if (m.walk.event == WALK_ENTER && is_true_of(f, e)) {
+    if (m.walk.event == WALK_ENTER && asks_purity(f, e)) {
       struct Tensor *t = program_scalar(f->p, DT_BOOL, (Value){.b = true});
       if (t) expr_map_put(&m, expr_const(f->arena, e->span, t));
     } else if (m.walk.event == WALK_ENTER && e->kind == EX_LOCAL) {

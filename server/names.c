@@ -68,7 +68,8 @@ static void add_global(Finder *f, Span span, const Global *g, const Type *type,
              .kind = NAME_GLOBAL,
              .what = global_of_text(g),
              .type = type,
-             .declares = declares};
+             .declares = declares,
+             .inferred = declares && g->kind != GLOBAL_DEF && !g->annotation};
   add(f, use, global_sigil(g), g->name->text);
 }
 
@@ -161,7 +162,6 @@ static void find_in_item(Finder *f, const Item *item) {
   const Global *g = item_global(f->p, item);
   if (!g) return;
   add_global(f, item->name_span, g, g->type, true);
-  VEC_LAST(f->out).inferred = g->kind != GLOBAL_DEF && !item->annotation;
   find_in_type(f, item->annotation);
   find_in_expr(f, global_body(g));
 }

@@ -107,6 +107,18 @@ static json_t *hover_expr(const Document *d, size_t offset, StrBuf *out) {
                    text_range(&d->text, lo, hi));
 }
 
+/* The range of the name, where it still stands in the text as it is now. */
+static json_t *name_range(const Document *d, const Analysis *a, const Use *use,
+                          size_t offset) {
+  size_t n = use->span.hi - use->span.lo;
+  const char *text = strbuf_text(&d->text.bytes);
+  const char *name = a->source->text + (use->span.lo - a->source->base);
+  for (size_t back = 0; back <= n && back <= offset; back++)
+    if (!strncmp(text + offset - back, name, n))
+      return text_range(&d->text, offset - back, offset - back + n);
+  return NULL;
+}
+
 json_t *serve_hover(Server *s, const json_t *params, Failure *f) {
   size_t offset;
   Analysis *a;
@@ -118,12 +130,9 @@ json_t *serve_hover(Server *s, const json_t *params, Failure *f) {
   json_t *hover;
   if (use) {
     add_use(a, &out, use);
-    size_t n = use->span.hi - use->span.lo, lo = offset;
-    const char *text = strbuf_text(&d->text.bytes);
-    const char *name = a->source->text + (use->span.lo - a->source->base);
-    while (lo && offset - lo <= n && strncmp(text + lo, name, n)) lo--;
-    hover = json_pack("{soso}", "contents", markdown(&out), "range",
-                      text_range(&d->text, lo, lo + n));
+    hover = json_pack("{so}", "contents", markdown(&out));
+    json_t *range = name_range(d, a, use, offset);
+    if (range) json_object_set_new(hover, "range", range);
   } else {
     hover = hover_expr(d, offset, &out);
   }

@@ -382,6 +382,19 @@ $small->open_text('a.rly', "1 + 1;\n");
 is_deeply($small->diagnostics('a.rly'), [], 'and others are served');
 is($small->stop, 0, 'to the end');
 
+# The name that was known is longer than the text that is left of it.
+my $cut = Lsp->begin;
+$cut->open_text('c.rly', 'let %longer = 1;');
+$cut->ask('workspace/symbol', query => '');
+$cut->diagnostics('c.rly');
+$cut->edit('c.rly', 6, 16, '');
+is_deeply($cut->ask('textDocument/hover', Lsp->document('c.rly'),
+                    position => {line => 0, character => 6}),
+          {contents => {kind => 'markdown',
+                        value => "```rly\n%longer : int32\n```\n"}},
+          'a name that is cut short is known, without a range');
+is($cut->stop, 0, 'to the end');
+
 my $bytes = Lsp->begin({general => {positionEncodings => ['utf-8', 'utf-16']}});
 is($bytes->{can}{positionEncoding}, 'utf-8', 'columns in bytes, where offered');
 $bytes->open_text('a.rly', "/* 🙂 */ %y;\n");

@@ -111,7 +111,7 @@ my %texts = (
     map({ "$_(\$f)" } qw(sin cos tanh sigmoid atan erf negative)),
     '$f + $f', '$f - $f', '$f * $f', '$f / (1.5f + sin($f))',
     'exp(tanh($f))', 'sqrt(1.2f + sin($f))', 'log(1.5f + cos($f))',
-    'power(1.5f + tanh($f), $f)', 'maximum($f, $f)', 'abs($f)', 'nn.relu($f)',
+    'power(1.5f + tanh($f), tanh($f))', 'maximum($f, $f)', 'abs($f)', 'nn.relu($f)',
     'sum($v)', 'mean($m)', 'max($v)', 'prod(tanh($v))',
     'sum($v * $v)', 'take($v, 1)', 'sum(tanh($m), axis=[0, 1])',
     'where($f < $f, $f, $f)', 'variance($v, mean($v, keepdims=True), keepdims=False)',

@@ -253,5 +253,7 @@ bool say_library(Export *x, const Global *g, const Expr *e, int count,
                  Val *const *args, Val **out) {
   const Layer *l = layer_of(g);
   Said s = {.x = x, .e = e, .type = type_here(x, e->type)};
+  *out = NULL;
+  if (mem_exhausted(x->mem)) return true; /* the type may be the error type */
   return l && l->say(&s, l, count, args, out);
 }

@@ -83,7 +83,7 @@ static bool carried(const Loop *l, Val *const *args, Vals *out) {
   for (int i = 0; i < l->fn->param_count; i++)
     if (l->self->changed[i] && !val_flatten(l->x, args[i], out, l->at->span))
       return false;
-  return true;
+  return !mem_exhausted(l->x->mem);
 }
 
 /* The arguments with others in the places of those. */
@@ -218,8 +218,11 @@ static Val *loop_node(const Loop *l, Val *more) {
 
 static Val **args_of(Export *x, const Frame *f, const Fn *fn) {
   Val **args = ARENA_ARRAY(x->arena, Val *, (size_t)fn->param_count + 1);
-  for (int i = 0; args && i < fn->param_count; i++)
-    args[i] = ((Bound *)ptrmap_get(&f->vars, fn->params[i]))->val;
+  for (int i = 0; args && i < fn->param_count; i++) {
+    const Bound *b = ptrmap_get(&f->vars, fn->params[i]);
+    if (!b) return NULL; /* memory ran out */
+    args[i] = b->val;
+  }
   return args;
 }
 

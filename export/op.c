@@ -326,6 +326,8 @@ static int first_attr_operand(const Expr *e, const OpInfo *op) {
 }
 
 static Val *say(const Said *s) {
+  if (mem_exhausted(s->x->mem))
+    return NULL; /* the type may be the error type */
   if (s->op->identity || s->op->special == SPECIAL_STOP_GRADIENT)
     return s->args[0];
   const SayRow *row = say_row(op_id(s->op));

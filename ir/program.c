@@ -75,8 +75,7 @@ const Global *global_of_text(const Global *g) {
   return g->instance_of ? g->instance_of : g;
 }
 
-/* --- Rules
- * -------------------------------------------------------------------- */
+/* --- Rules --------------------------------------------------------------- */
 
 static const char *const grade_words[] = {
     [GRADE_BITS] = "bits", [GRADE_ULP] = "ulp", [GRADE_REAL] = "real"};

@@ -28,8 +28,7 @@ static void array_set(rly_array *a, const Tensor *t) {
   memcpy(a->strides, t->strides, sizeof a->strides);
 }
 
-/* --- Values -----------------------------------------------------------------
- */
+/* --- Values -------------------------------------------------------------- */
 
 /* Nothing asks a foreign buffer for its size, as a result is never written over
  * it.  `release` is set last, as in rly_tensor_borrow.  A scalar's number is
@@ -79,8 +78,7 @@ bool rly_value_array(rly_value *v, rly_array *out) {
   return true;
 }
 
-/* --- Calls ------------------------------------------------------------------
- */
+/* --- Calls --------------------------------------------------------------- */
 
 /* Does a tensor pass where `wanted` is declared?  As passes_as(), without a
  * type made of the tensor, for which sessions would wait for each other. */

@@ -1,8 +1,10 @@
 /* Operators of the host: rly_operator_add.
  *
- *   signature   op @fft[n: Dim](%x: Tensor[(n), float32]) -> Tensor[(n),
- * float32] added       op @fft[n: Dim](%x: ...) -> ... = { host((%x,),
- * operator=0, shape=[n], dtype="float32") };
+ *   signature  op @fft[n: Dim](%x: Tensor[(n), float32])
+ *              -> Tensor[(n), float32]
+ *   added      op @fft[n: Dim](%x: ...) -> ... = {
+ *                host((%x,), operator=0, shape=[n], dtype="float32")
+ *              };
  *
  * So the type, conditions and derivative of such an operator are those of any
  * `op` of a text, and only its meaning is a call that no text can write: of

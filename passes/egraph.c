@@ -318,8 +318,7 @@ bool egraph_round(EGraph *g, int count, const Rule *rules) {
   return added && !mem_exhausted(g->p->mem);
 }
 
-/* --- The cheapest ----------------------------------------------------------
- */
+/* --- The cheapest -------------------------------------------------------- */
 
 static double tree_cost(const EGraph *g, const ENode *n) {
   double sum = n->cost;

@@ -60,8 +60,7 @@ static void widen_attrs(int count, const Attr *attrs) {
     if (attrs[i].value) widen_value(attrs[i].value);
 }
 
-/* --- Expressions
- * -------------------------------------------------------------- */
+/* --- Expressions --------------------------------------------------------- */
 
 static void widen_constant(Program *p, Expr *e) {
   const Tensor *t = e->constant;

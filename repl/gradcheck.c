@@ -58,8 +58,7 @@ typedef enum Verdict { RIGHT, WRONG, PASSED_OVER, AGAIN } Verdict;
 static const char *const verdicts[] = {
     [RIGHT] = "right", [WRONG] = "wrong", [PASSED_OVER] = "passed over"};
 
-/* --- Values as numbers
- * -------------------------------------------------------- */
+/* --- Values as numbers --------------------------------------------------- */
 
 static bool is_wide(const rly_value *v) {
   const char *dtype = rly_value_dtype(v);
@@ -103,8 +102,7 @@ static double dot(const Numbers *a, const Numbers *b) {
   return sum;
 }
 
-/* --- Evaluation
- * ---------------------------------------------------------------- */
+/* --- Evaluation ---------------------------------------------------------- */
 
 static void keep(void *data, rly_value *v) {
   Check *c = data;
@@ -163,8 +161,7 @@ static bool call_at(Check *c, const double *at, Numbers *out) {
   return evaluate(c, out);
 }
 
-/* --- Adjoints of the value
- * ------------------------------------------------------- */
+/* --- Adjoints of the value ----------------------------------------------- */
 
 static void put_shape(Check *c, const rly_value *v) {
   for (int i = 0; i < rly_value_rank(v); i++)
@@ -247,8 +244,7 @@ static bool forward(Check *c, const double *at) {
   return evaluate(c, &c->forward);
 }
 
-/* --- Comparing
- * -------------------------------------------------------------------- */
+/* --- Comparing ----------------------------------------------------------- */
 
 /* Is `found` the derivative that was expected, but for rounding? */
 static bool agrees(Check *c, double expected, double found, double most) {
@@ -348,8 +344,7 @@ static Verdict check_forward(Check *c, const double *x, double *moved) {
   return forward_by_step(c, x, moved);
 }
 
-/* --- One function
- * ------------------------------------------------------------------- */
+/* --- One function -------------------------------------------------------- */
 
 static Verdict pass_over(Check *c, const char *why) {
   VEC_CLEAR(&c->said);
@@ -462,8 +457,7 @@ static Verdict check_function(Check *c) {
   return PASSED_OVER;
 }
 
-/* --- The command
- * ---------------------------------------------------------------------- */
+/* --- The command --------------------------------------------------------- */
 
 static void print_verdict(Check *c, const char *name, Verdict v, bool first) {
   StrBuf out;

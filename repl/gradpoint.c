@@ -36,8 +36,7 @@ static void put(Point *pt, const char *text) {
   VEC_PUSH(&pt->pieces, (Piece){.kind = PIECE_TEXT, .text = text});
 }
 
-/* --- Tensors
- * ------------------------------------------------------------------ */
+/* --- Tensors ------------------------------------------------------------- */
 
 /* The size of a dimension: names have one each. */
 static int64_t size_of(Point *pt, const Type *fn, Dim d) {
@@ -111,8 +110,7 @@ static bool put_tensor(Point *pt, const Type *fn, const Type *t) {
   return true;
 }
 
-/* --- Other values
- * ---------------------------------------------------------------- */
+/* --- Other values -------------------------------------------------------- */
 
 static bool put_value(Point *pt, const Type *fn, const Type *t, int level);
 
@@ -210,8 +208,7 @@ static bool put_value(Point *pt, const Type *fn, const Type *t, int level) {
   return true;
 }
 
-/* --- Functions of any shape
- * ------------------------------------------------------ */
+/* --- Functions of any shape ---------------------------------------------- */
 
 static const TypeExpr *dim_argument(Arena *a, int64_t size) {
   DimExpr *d = ARENA_NEW(a, DimExpr);
@@ -263,8 +260,7 @@ void put_instance(Program *p, const Global *f, const char *name, int rank,
   arena_done(&a);
 }
 
-/* --- Points
- * ------------------------------------------------------------------------ */
+/* --- Points -------------------------------------------------------------- */
 
 static void start(Point *pt, Program *p, uint64_t seed, double low,
                   double high) {

@@ -303,8 +303,7 @@ static bool verify(Opt *o, const Version *v, const StrBuf *was,
   return ok;
 }
 
-/* --- Rewrites --------------------------------------------------------------
- */
+/* --- Rewrites ------------------------------------------------------------ */
 
 enum { LINE_MOST = 200 }; /* bytes of an expression that are shown */
 

@@ -79,8 +79,7 @@ static void tick(void) {
   nanosleep(&(struct timespec){.tv_nsec = TICK * 1000000L}, NULL);
 }
 
-/* --- Values ----------------------------------------------------------------
- */
+/* --- Values -------------------------------------------------------------- */
 
 /* Where an expression ends. */
 typedef struct Line {
@@ -135,8 +134,7 @@ static void show_value(void *rerun, rly_value *value) {
   put_value(r, at, value);
 }
 
-/* --- The page ----------------------------------------------------------------
- */
+/* --- The page ------------------------------------------------------------ */
 
 static void begin_page(Rerun *r, const SourceFile *f) {
   size_t lines = 1;
@@ -175,8 +173,7 @@ static void end_page(Rerun *r, const SourceFile *f) {
   r->beside_count = 0;
 }
 
-/* --- One time ----------------------------------------------------------------
- */
+/* --- One time ------------------------------------------------------------ */
 
 /* Stops the run when a file changes. */
 static void *stop_at_change(void *rerun) {
@@ -239,8 +236,7 @@ static int run_once(Rerun *r) {
   return exit_status(status);
 }
 
-/* --- Again and again ---------------------------------------------------------
- */
+/* --- Again and again ----------------------------------------------------- */
 
 /* 0: it may go on.  130 after Ctrl-C, 2 when nobody reads the output any more,
  * 1 without a plugin. */

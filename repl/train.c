@@ -18,8 +18,7 @@
 
 #include "repl/train.h"
 
-/* --- Interrupts ------------------------------------------------------------
- */
+/* --- Interrupts ---------------------------------------------------------- */
 
 static rly_session *volatile running;
 static volatile sig_atomic_t asked;
@@ -38,8 +37,7 @@ static void catch_signals(rly_session *s) {
   sigaction(SIGTERM, &action, NULL);
 }
 
-/* --- Calls ------------------------------------------------------------------
- */
+/* --- Calls --------------------------------------------------------------- */
 
 static rly_status call(rly_session *s, const char *name, rly_value **out) {
   return rly_session_call(s, name, 0, NULL, out);
@@ -78,8 +76,7 @@ static rly_status call_int(rly_session *s, const char *name, int64_t *out) {
   return RLY_OK;
 }
 
-/* --- Steps ------------------------------------------------------------------
- */
+/* --- Steps --------------------------------------------------------------- */
 
 static rly_status do_step(Training *t, StepReport *r) {
   rly_value *v;
@@ -107,8 +104,7 @@ static rly_status end_epoch(Training *t, EpochReport *e) {
   return RLY_OK;
 }
 
-/* --- The program -------------------------------------------------------------
- */
+/* --- The program --------------------------------------------------------- */
 
 /* The file, the text beside it, and what is bound to their params; --print
  * needs nothing bound. */
@@ -142,8 +138,7 @@ static int print_program(Training *t) {
   return 0;
 }
 
-/* --- No number
- * ---------------------------------------------------------------- */
+/* --- No number ----------------------------------------------------------- */
 
 /* The loss once more, where the run stops at the first NaN: the report tells
  * which operator made it.  Operators within a derivative are not looked at. */
@@ -183,8 +178,7 @@ static int stop_at_nan(Training *t, const StepReport *r) {
   return 2;
 }
 
-/* --- The loop
- * ------------------------------------------------------------------ */
+/* --- The loop ------------------------------------------------------------ */
 
 /* Is there an epoch's end behind this step, and may there be further ones? */
 static int finish_epoch(Training *t, const StepReport *r, bool *over) {

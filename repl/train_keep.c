@@ -41,8 +41,7 @@ static int64_t step_of(const char *name) {
   return strcmp(end, ".safetensors") ? -1 : step;
 }
 
-/* --- What a folder holds ---------------------------------------------------
- */
+/* --- What a folder holds ------------------------------------------------- */
 
 /* Calls `see` with each checkpoint's step; false where there is no folder. */
 static bool each_step(const Training *t, void (*see)(void *data, int64_t step),
@@ -72,8 +71,7 @@ static void see_oldest(void *data, int64_t step) {
   if (!o->count++ || step < o->step) o->step = step;
 }
 
-/* --- Settings --------------------------------------------------------------
- */
+/* --- Settings ------------------------------------------------------------ */
 
 /* The settings that a checkpoint was made with, to be freed; NULL: it has none,
  * or memory is out (*found). */
@@ -133,8 +131,7 @@ static int check_settings(Training *t, const char *path) {
   return code;
 }
 
-/* --- Going on ---------------------------------------------------------------
- */
+/* --- Going on ------------------------------------------------------------ */
 
 rly_status train_load(Training *t, rly_session *s, int64_t step) {
   char path[PATH_ROOM];
@@ -185,8 +182,7 @@ int train_open(Training *t) {
   return 0;
 }
 
-/* --- Keeping -----------------------------------------------------------------
- */
+/* --- Keeping ------------------------------------------------------------- */
 
 static void drop_oldest(Training *t) {
   int64_t keep = (int64_t)t->h->cli->keep;

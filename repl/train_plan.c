@@ -32,7 +32,8 @@ int plan_if_out(const Plan *p) {
   return out ? 3 : 0;
 }
 
-int plan_refuse(Plan *p, const char *function, const char *why) {
+/* Reports what is wrong with a function of the file; the exit status. */
+static int refuse(Plan *p, const char *function, const char *why) {
   const rly_function *f = rly_program_function(p->p, function);
   char *type = f ? rly_function_type_text(p->p, f) : NULL;
   int status = host_usage(p->t->h, "%s: `@%s` %s%s%s", p->t->file, function,
@@ -63,10 +64,9 @@ static int find_loss(Plan *p) {
                 is_float_scalar(rly_type_field(r, 0)) &&
                 is_float_scalar(rly_type_field(r, 1));
   if (n < 1 || (!p->weighted && !is_float_scalar(r)))
-    return plan_refuse(
-        p, p->loss,
-        "must take weights and give a float, or a float and how much "
-        "it counts");
+    return refuse(p, p->loss,
+                  "must take weights and give a float, or a float and how much "
+                  "it counts");
   p->weights = rly_function_param_type(p->loss_fn, 0);
   p->inputs = n - 1;
   return 0;
@@ -115,7 +115,7 @@ static int find_examples(Plan *p) {
   if (p->cli->validate >= 1)
     return host_usage(p->t->h, "--validate takes a part, such as 0.1");
   if (p->inputs > 0 || p->batch || p->data) return 0;
-  return plan_refuse(p, p->loss, "takes no examples");
+  return refuse(p, p->loss, "takes no examples");
 }
 
 /* `name(...)` is the name and what is said of it. */
@@ -150,9 +150,9 @@ static int check_examples(Plan *p) {
   const rly_type *r = gives ? rly_function_result_type(gives) : NULL;
   int parts = rly_type_kind(r) == RLY_TUPLE ? rly_type_field_count(r) : 1;
   if (!gives || parts == p->inputs) return 0;
-  return plan_refuse(p, p->batch ? "batch" : "data",
-                     "must give as many tensors as the loss takes beside the "
-                     "weights");
+  return refuse(p, p->batch ? "batch" : "data",
+                "must give as many tensors as the loss takes beside the "
+                "weights");
 }
 
 int plan_find(Plan *p) {

@@ -30,8 +30,6 @@ typedef struct Optimiser {
 
 /* NULL: the library has none of that name. */
 const Optimiser *optimiser_named(const char *name);
-/* Reports what is wrong with a function of the file; the exit status. */
-int plan_refuse(Plan *p, const char *function, const char *why);
 /* An exit status after reporting that memory is out; 0: it is not. */
 int plan_if_out(const Plan *p);
 /* Finds all of it; 0, or an exit status after reporting what is missing. */

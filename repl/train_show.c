@@ -18,8 +18,7 @@ double train_now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* --- JSON --------------------------------------------------------------------
- */
+/* --- JSON ---------------------------------------------------------------- */
 
 int train_log_open(Training *t) {
   const char *path = t->h->cli->log;
@@ -57,8 +56,7 @@ static void log_epoch(const Training *t, const EpochReport *e) {
   fflush(t->log);
 }
 
-/* --- Lines -------------------------------------------------------------------
- */
+/* --- Lines --------------------------------------------------------------- */
 
 /* A log on stdout is for a program: nothing else is written there. */
 static bool is_silent(const Training *t) {

@@ -23,8 +23,7 @@
 
 #include "repl/train_plan.h"
 
-/* --- Text ------------------------------------------------------------------
- */
+/* --- Text ---------------------------------------------------------------- */
 
 /* The shortest decimal that is this number, as a literal. */
 static void put_number(StrBuf *out, double x) {

@@ -70,8 +70,7 @@ size_t check_errors(const rly_options *options, const char *path,
   return errors;
 }
 
-/* --- Diagnostics -----------------------------------------------------------
- */
+/* --- Diagnostics --------------------------------------------------------- */
 
 /* A place in any text of the user's; NULL: in none. */
 static json_t *location_of(const Document *d, const Analysis *a, Span span) {
@@ -121,8 +120,7 @@ static void place_of_import(const Document *d, const char *path, size_t *lo,
   }
 }
 
-/* --- What may stand there instead ------------------------------------------
- */
+/* --- What may stand there instead ---------------------------------------- */
 
 /* The text between a quotation mark and the next one of its kind. */
 static bool quoted(const char *from, const char **text, size_t *len) {
@@ -202,8 +200,7 @@ static void take_problems(Document *d, const Analysis *a) {
     add_problem(d, a, diags->list.data[i]);
 }
 
-/* --- Leaving out what does not check ---------------------------------------
- */
+/* --- Leaving out what does not check ------------------------------------- */
 
 /* Makes blanks of the items that have errors; false: there is none such. */
 static bool blank_mistakes(const Document *d, const Analysis *a, char *text) {

@@ -4,8 +4,7 @@
 
 #include "server/inside.h"
 
-/* --- Layout ----------------------------------------------------------------
- */
+/* --- Layout -------------------------------------------------------------- */
 
 /* A text as parsed and laid out, in a context of its own. */
 typedef struct Layout {
@@ -86,8 +85,7 @@ json_t *serve_format_range(Server *s, const json_t *params, Failure *f) {
   return edits;
 }
 
-/* --- Mending ---------------------------------------------------------------
- */
+/* --- Mending ------------------------------------------------------------- */
 
 /* With the fix the text has fewer errors.  A hint is a guess. */
 static bool mends(Server *s, const Document *d, const Problem *p) {

@@ -49,8 +49,7 @@ typedef struct Method {
   const char *capability, *value;
 } Method;
 
-/* --- What the parameters of requests name ----------------------------------
- */
+/* --- What the parameters of requests name -------------------------------- */
 
 /* The document that `textDocument` names, checked; NULL after fail(). */
 Document *document_of(Server *s, const json_t *params, Failure *f);
@@ -72,8 +71,7 @@ json_t *markdown(const StrBuf *text);
 json_t *text_edit(const Text *t, size_t lo, size_t hi, const char *text,
                   size_t len);
 
-/* --- Methods, by file ------------------------------------------------------
- */
+/* --- Methods, by file ---------------------------------------------------- */
 
 Serve serve_hover, serve_signature, serve_hints, serve_lenses; /* show.c */
 Serve serve_definition, serve_references, serve_rename, serve_prepare_rename,

@@ -213,8 +213,7 @@ Span name_declaration(const Use *use) {
   return SPAN_NONE;
 }
 
-/* --- Expressions by place --------------------------------------------------
- */
+/* --- Expressions by place ------------------------------------------------ */
 
 static bool holds(Span s, uint32_t at) { return s.lo <= at && at <= s.hi; }
 

@@ -8,8 +8,7 @@
 
 #include "server/inside.h"
 
-/* --- Places in any file ----------------------------------------------------
- */
+/* --- Places in any file -------------------------------------------------- */
 
 typedef struct Declared {
   const char *path;
@@ -63,8 +62,7 @@ json_t *serve_definition(Server *s, const json_t *params, Failure *f) {
   return span_exists(span) ? location(s, a, name_span(a, span)) : json_null();
 }
 
-/* --- References ------------------------------------------------------------
- */
+/* --- References ---------------------------------------------------------- */
 
 static bool same_thing(const Analysis *a, const Use *use, NameKind kind,
                        Declared wanted) {
@@ -164,8 +162,7 @@ json_t *serve_highlight(Server *s, const json_t *params, Failure *f) {
   return q.out;
 }
 
-/* --- Another name ----------------------------------------------------------
- */
+/* --- Another name -------------------------------------------------------- */
 
 /* The name under the cursor, if it may have another: it is the user's, and what
  * it means is known of the text as it is. */

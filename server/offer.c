@@ -82,8 +82,7 @@ json_t *serve_completion(Server *s, const json_t *params, Failure *f) {
   return o.out;
 }
 
-/* --- What is said of an offer ----------------------------------------------
- */
+/* --- What is said of an offer -------------------------------------------- */
 
 static void put_operator(json_t *item, Mem *mem, const OpInfo *op) {
   char *text = NULL;

@@ -7,8 +7,7 @@
 
 #include "server/inside.h"
 
-/* --- Symbols ---------------------------------------------------------------
- */
+/* --- Symbols ------------------------------------------------------------- */
 
 /* Kinds of the protocol's. */
 enum { CLASS = 5, FUNCTION = 12, VARIABLE = 13, CONSTANT = 14, MEMBER = 22 };
@@ -113,8 +112,7 @@ json_t *serve_workspace_symbols(Server *s, const json_t *params, Failure *f) {
   return all;
 }
 
-/* --- Folding ---------------------------------------------------------------
- */
+/* --- Folding ------------------------------------------------------------- */
 
 /* Lines first .. last, if they are several. */
 static void add_fold(json_t *all, size_t first, size_t last, const char *kind) {

@@ -51,8 +51,7 @@ static bool answer(Server *s, json_t *id, json_t *result, const Failure *f) {
       s, json_pack("{sssOso}", "jsonrpc", "2.0", "id", id, "result", result));
 }
 
-/* --- Documents -------------------------------------------------------------
- */
+/* --- Documents ----------------------------------------------------------- */
 
 static const char *uri_in(const json_t *params) {
   return json_string_value(
@@ -208,8 +207,7 @@ static json_t *serve_close(Server *s, const json_t *params, Failure *f) {
   return json_null();
 }
 
-/* --- Life ------------------------------------------------------------------
- */
+/* --- Life ---------------------------------------------------------------- */
 
 static json_t *serve_initialize(Server *s, const json_t *params, Failure *f);
 
@@ -316,8 +314,7 @@ static json_t *serve_initialize(Server *s, const json_t *params, Failure *f) {
                    "rly", "version", rly_version());
 }
 
-/* --- Messages --------------------------------------------------------------
- */
+/* --- Messages ------------------------------------------------------------ */
 
 /* Is it the method's time?  Only `exit` always is. */
 static bool is_due(const Server *s, const Method *m, Failure *f) {

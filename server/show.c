@@ -15,8 +15,7 @@ json_t *text_edit(const Text *t, size_t lo, size_t hi, const char *text,
                    json_stringn(text, len));
 }
 
-/* --- Hover -----------------------------------------------------------------
- */
+/* --- Hover --------------------------------------------------------------- */
 
 static void add_type(const Analysis *a, StrBuf *out, const Type *t) {
   if (t) type_print(a->program->ir->types, out, t, TYPE_TEXT_MOST);
@@ -140,8 +139,7 @@ json_t *serve_hover(Server *s, const json_t *params, Failure *f) {
   return hover;
 }
 
-/* --- Signatures ------------------------------------------------------------
- */
+/* --- Signatures ---------------------------------------------------------- */
 
 /* The commas since the innermost parenthesis that is open before the byte. */
 static int argument_at(const Document *d, size_t offset) {
@@ -199,8 +197,7 @@ json_t *serve_signature(Server *s, const json_t *params, Failure *f) {
   return help;
 }
 
-/* --- Hints -----------------------------------------------------------------
- */
+/* --- Hints --------------------------------------------------------------- */
 
 static void add_hint(json_t *all, const Document *d, const Analysis *a,
                      size_t at, const char *before, const Type *t) {
@@ -261,8 +258,7 @@ json_t *serve_hints(Server *s, const json_t *params, Failure *f) {
   return all;
 }
 
-/* --- Lenses ----------------------------------------------------------------
- */
+/* --- Lenses -------------------------------------------------------------- */
 
 static void add_lens(json_t *all, const Document *d, const Piece *p,
                      const char *title, const char *command) {

@@ -37,8 +37,7 @@ static void check(int right, const char *what) {
   fprintf(stderr, "wrong: %s\n", what);
 }
 
-/* --- Calls ------------------------------------------------------------------
- */
+/* --- Calls --------------------------------------------------------------- */
 
 typedef struct Host {
   rly_context *cx;
@@ -68,8 +67,7 @@ static float step(const Host *h, rly_session *s, float x) {
   return y;
 }
 
-/* --- An operator of the host's own: halves of each element -------------------
- */
+/* --- An operator of the host's own: halves of each element --------------- */
 
 static bool run_halved(void *data, rly_operator_call *c) {
   const float *x = (const float *)c->operands[0].data;
@@ -90,8 +88,7 @@ static bool add_halved(rly_program *p, int *calls) {
   return rly_operator_add(p, &op) == RLY_OK;
 }
 
-/* --- Load and bind -----------------------------------------------------------
- */
+/* --- Load and bind ------------------------------------------------------- */
 
 static bool host_open(Host *h, int *calls) {
   rly_options options;
@@ -120,8 +117,7 @@ static void host_close(Host *h) {
   rly_context_free(h->cx);
 }
 
-/* --- 1,000 sessions on 2 threads
- * ---------------------------------------------- */
+/* --- 1,000 sessions on 2 threads ----------------------------------------- */
 
 enum { USERS = 1000, STEPS = 8 };
 
@@ -156,8 +152,7 @@ static void stream(const Host *h) {
   for (int i = 0; i < USERS; i++) rly_session_free(users[i]);
 }
 
-/* --- fork(2)
- * -------------------------------------------------------------------- */
+/* --- fork(2) ------------------------------------------------------------- */
 
 /* Parent and child go on from 6, each on its own. */
 static void fork_child(const Host *h) {
@@ -179,8 +174,7 @@ static void fork_child(const Host *h) {
   rly_session_free(s);
 }
 
-/* --- State
- * ------------------------------------------------------------------------ */
+/* --- State --------------------------------------------------------------- */
 
 static void remember(const Host *h, const char *self, const char *folder) {
   rly_session *s = rly_session_new(h->program, NULL);
@@ -212,8 +206,7 @@ static void resume(const Host *h, const char *folder) {
   rly_session_free(s);
 }
 
-/* --- Every status
- * ------------------------------------------------------------------- */
+/* --- Every status -------------------------------------------------------- */
 
 static void stop(void *session, const char *what, size_t len) {
   (void)what;

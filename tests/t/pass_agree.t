@@ -5,8 +5,9 @@
 # with the bits that come out and the state that is left; generated programs
 # as rly opt --verify runs them, which also calls each function with samples,
 # and as the step machine runs what was there before.  A sample here; `make
-# pass-agree` takes every program of the suites, and AGREE_SEEDS generated ones
-# (from AGREE_FROM on), `make fuzz-passes` generated ones by the thousand.
+# pass-agree` takes every program of the suites, and AGREE_SEEDS generated
+# ones (from AGREE_FROM on), `make fuzz-passes` generated ones by the
+# thousand.
 use strict;
 use warnings;
 use lib 'tests/t';

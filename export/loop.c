@@ -134,7 +134,7 @@ static Slot *slots_of(const Loop *l, const Vals *values) {
       carried_slots(l, l->args[i], of, values, &next, slots);
   }
   x->frame = outer;
-  return slots;
+  return mem_exhausted(x->mem) ? NULL : slots;
 }
 
 /* One turn: from the values that the graph takes to those that it gives. */

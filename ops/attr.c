@@ -160,6 +160,13 @@ bool attrs_have_operands(const Attrs *attrs) {
   return false;
 }
 
+int attrs_operand_count(const Attrs *attrs) {
+  int count = 0;
+  for (int i = 0; i < attrs->op->attr_count; i++)
+    count += attrs->values[i].operand >= 0;
+  return count;
+}
+
 /* n values that only the run will know; NULL when memory runs out. */
 static const Dim *unknown_dims(Arena *arena, int64_t n) {
   Dim *dims = ARENA_ARRAY(arena, Dim, (size_t)n);

@@ -155,8 +155,9 @@ AttrName attr_name_find(const char *text); /* ATTR_COUNT: no such name */
 /* May an attribute of this type be an expression?  A string or a dtype decides
  * what is computed, and never may. */
 bool attr_may_be_computed(AttrType type);
-/* Does an operand of the call hold an attribute? */
+/* Does an operand of the call hold an attribute?  And how many do. */
 bool attrs_have_operands(const Attrs *attrs);
+int attrs_operand_count(const Attrs *attrs);
 
 /* The record of an attribute that is an expression: `operand` of the call, a
  * tensor of this type.  What its rank and dims tell stands in the record, the

@@ -187,7 +187,7 @@ static void child_done(StepMachine *m, const StepObj *frame) {
 static StepObj *find_promise(StepMachine *m, const Expr *e, StepObj *env) {
   ExprWalk w;
   StepObj *found = NULL;
-  expr_walk_start(&w, &m->mem, WALK_ENTER, e);
+  expr_walk_start(&w, m->mem, WALK_ENTER, e);
   while (!found && expr_walk_next(&w)) {
     StepObj *v = w.at->kind == EX_VAR ? step_lookup(m, env, w.at->var) : NULL;
     if (v && v->kind == V_PROMISE && !v->index && v->depth == PROMISE_NODE)
@@ -405,11 +405,11 @@ StepOutcome step_next(StepMachine *m) {
     else if (m->now.frames) resume(m);
     else m->outcome = STEP_VALUE;
     arena_done(&m->scratch);
-    if (mem_exhausted(&m->mem)) return out_of_memory(m);
+    if (mem_exhausted(m->mem)) return out_of_memory(m);
   }
   m->count += m->applied;
   if (!ended) step_enter_record(m);
-  if (mem_exhausted(&m->mem)) return out_of_memory(m);
+  if (mem_exhausted(m->mem)) return out_of_memory(m);
   return m->outcome;
 }
 
@@ -461,20 +461,23 @@ const StepFault *step_fault(const StepMachine *m) { return &m->fault; }
 StepMachine *step_new(Program *p, StepHost host) {
   StepMachine *m = mem_alloc_zeroed(p->mem, sizeof *m);
   if (!m) return NULL;
-  m->mem = mem_local(p->mem);
-  if (host.max_memory) m->mem.limit = host.max_memory;
+  m->mem = mem_child(p->mem, host.max_memory ? host.max_memory : SIZE_MAX);
+  if (!m->mem) {
+    mem_free(p->mem, m, sizeof *m);
+    return NULL;
+  }
   m->program = p;
   m->strategy = &strategy_strict;
   m->host = host;
-  heap_init(&m->heap, &m->mem);
-  arena_init(&m->scratch, &m->mem);
-  strbuf_init(&m->message, &m->mem);
-  VEC_INIT(&m->globals, &m->mem);
-  VEC_INIT(&m->entries, &m->mem);
-  VEC_INIT(&m->kept, &m->mem);
-  ptrmap_init(&m->imported, &m->mem);
-  arena_init(&m->arena, &m->mem);
-  VEC_INIT(&m->changes, &m->mem);
+  heap_init(&m->heap, m->mem);
+  arena_init(&m->scratch, m->mem);
+  strbuf_init(&m->message, m->mem);
+  VEC_INIT(&m->globals, m->mem);
+  VEC_INIT(&m->entries, m->mem);
+  VEC_INIT(&m->kept, m->mem);
+  ptrmap_init(&m->imported, m->mem);
+  arena_init(&m->arena, m->mem);
+  VEC_INIT(&m->changes, m->mem);
   m->low = UINT32_MAX;
   m->outcome = STEP_VALUE;
   return m;
@@ -493,5 +496,6 @@ void step_free(StepMachine *m) {
   strbuf_done(&m->message);
   arena_done(&m->scratch);
   heap_done(&m->heap);
+  mem_leave(m->mem);
   mem_free(mem, m, sizeof *m);
 }

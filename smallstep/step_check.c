@@ -84,7 +84,7 @@ static bool check(StepMachine *m, const StepObj *v, const Type *expected,
   const StepObj *wrong = misfit(m, v, &expected, env);
   if (!wrong) return true;
   StrBuf text;
-  strbuf_init(&text, &m->mem);
+  strbuf_init(&text, m->mem);
   strbuf_add(&text, "this value has shape ");
   shape_print(&text, wrong->tensor->rank, wrong->tensor->shape);
   strbuf_addf(&text, ", which does not fit the %s's ", what);
@@ -161,5 +161,5 @@ bool step_enter(StepMachine *m, const Fn *fn, const StepObj *args,
       return false;
     *env = step_pair(m, E_BIND, param, *env, args->fields[i]);
   }
-  return !mem_exhausted(&m->mem);
+  return !mem_exhausted(m->mem);
 }

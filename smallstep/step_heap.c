@@ -25,7 +25,7 @@ static size_t obj_size(uint32_t count) {
  * at any time. */
 StepObj *step_obj(StepMachine *m, StepObjKind kind, uint32_t count) {
   StepObj *o = pool_alloc(&m->heap.pool, obj_size(count));
-  if (!o) return mem_raise_exhausted(&m->mem), NULL;
+  if (!o) return mem_raise_exhausted(m->mem), NULL;
   m->bytes += obj_size(count);
   *o = (StepObj){.older = m->objects, .kind = (uint8_t)kind, .count = count};
   for (uint32_t i = 0; i < count; i++) o->fields[i] = NULL;
@@ -36,7 +36,7 @@ StepObj *step_obj(StepMachine *m, StepObjKind kind, uint32_t count) {
 /* The elements count in m->bytes, or a few large tensors would never start a
  * collection. */
 StepObj *step_tensor_take(StepMachine *m, Tensor *t) {
-  if (!t) return mem_raise_exhausted(&m->mem), NULL;
+  if (!t) return mem_raise_exhausted(m->mem), NULL;
   StepObj *o = step_obj(m, V_TENSOR, 0);
   if (!o) return tensor_drop(&m->heap, t), NULL;
   o->tensor = t;
@@ -109,7 +109,7 @@ StepObj *step_lookup(StepMachine *m, StepObj *env, const void *key) {
     StepObj *found = NULL;
     if (env->kind == E_GROUP) found = group_member(m, env, key);
     if (env->kind == E_BIND && env->key == key) found = env->fields[BOUND];
-    if (found || mem_exhausted(&m->mem)) return found;
+    if (found || mem_exhausted(m->mem)) return found;
   }
   return NULL;
 }
@@ -194,11 +194,11 @@ static void sweep(StepMachine *m) {
  * run. */
 static bool reclaim(StepMachine *m) {
   Marks todo;
-  VEC_INIT(&todo, &m->mem);
+  VEC_INIT(&todo, m->mem);
   mark_record(m, &todo);
   mark_all(m, &todo);
   VEC_DONE(&todo);
-  if (mem_exhausted(&m->mem)) return false;
+  if (mem_exhausted(m->mem)) return false;
   sweep(m);
   return true;
 }
@@ -207,7 +207,7 @@ static bool reclaim(StepMachine *m) {
  * older half goes, and again, until all fits or no record is left. */
 void step_reclaim(StepMachine *m) {
   if (m->bytes < m->threshold) return;
-  size_t most = m->mem.limit / 4;
+  size_t most = m->mem->limit / 4;
   while (reclaim(m) && m->bytes > most && step_forget(m)) continue;
   m->threshold = 2 * m->bytes + THRESHOLD_LEAST;
 }
@@ -225,7 +225,7 @@ void step_each_cell(StepMachine *m,
                     void (*visit)(void *data, const StepObj *cell),
                     void *data) {
   Marks todo;
-  VEC_INIT(&todo, &m->mem);
+  VEC_INIT(&todo, m->mem);
   mark_all(m, &todo);
   VEC_DONE(&todo);
   for (const StepObj *o = m->objects; o; o = o->older)

@@ -199,14 +199,14 @@ static StepObj *copy(Import *im, const Type *type, Value v) {
  * value. */
 static StepObj *import(StepMachine *m, Session *s, const Type *type, Value v) {
   Import im = {.m = m, .session = s};
-  VEC_INIT(&im.todo, &m->mem);
+  VEC_INIT(&im.todo, m->mem);
   StepObj *whole = copy(&im, type, v);
-  while (im.todo.len && !mem_exhausted(&m->mem)) {
+  while (im.todo.len && !mem_exhausted(m->mem)) {
     Wanted w = VEC_POP(&im.todo);
     w.into->fields[w.field] = copy(&im, w.type, w.value);
   }
   VEC_DONE(&im.todo);
-  return mem_exhausted(&m->mem) ? NULL : whole;
+  return mem_exhausted(m->mem) ? NULL : whole;
 }
 
 StepObj *step_import_global(StepMachine *m, const Global *g) {

@@ -108,7 +108,8 @@ typedef struct StepEntry {
 struct StepMachine {
   Program *program;
   StepHost host;
-  Mem mem;
+  Mem *mem; /* a child of the program's: what kernels hang on its constants may
+               outlive the machine */
   Heap heap;
   Arena scratch;     /* of one rule */
   double time_limit; /* in seconds; the message of a kernel that gave up */

@@ -67,7 +67,7 @@ static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
                  .threads = 1,
                  .hosts = m->program->hosts};
   call.args = flatten(m, count, args, &call.arg_count);
-  if (!call.args || mem_exhausted(&m->mem)) return;
+  if (!call.args || mem_exhausted(m->mem)) return;
   if (m->shapes) {
     step_shapes_operator(m, &call, count, args, e);
     return;
@@ -79,7 +79,7 @@ static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
     step_fail(m, E0703, e->span, "time limit of %g s reached", m->time_limit);
     m->outcome = STEP_LIMIT;
   } else if (call.fault.code == E0701) {
-    mem_raise_exhausted(&m->mem);
+    mem_raise_exhausted(m->mem);
   } else {
     step_operator_failed(m, e, &call);
   }
@@ -111,7 +111,7 @@ static void write_text(const Effect *e, StrBuf *text) {
 
 static void run_print(const Effect *e) {
   StrBuf text;
-  strbuf_init(&text, &e->m->mem);
+  strbuf_init(&text, e->m->mem);
   int width = e->m->host.width;
   step_print(e->m, &text, e->v, width ? width : 80);
   strbuf_add_char(&text, '\n');
@@ -121,7 +121,7 @@ static void run_print(const Effect *e) {
 static void run_print_text(const Effect *e) {
   const Tensor *t = e->v->tensor;
   StrBuf text;
-  strbuf_init(&text, &e->m->mem);
+  strbuf_init(&text, e->m->mem);
   for (int64_t i = 0, n = tensor_count(t); i < n; i++) {
     int64_t c = tensor_i64_at(t, i);
     if (t->dtype == DT_UINT8) strbuf_add_char(&text, (char)c);
@@ -142,7 +142,7 @@ static void fail_with(const Effect *e, DiagCode code, const char *before,
                       const char *otherwise) {
   const AttrValue *v = attr_get(e->attrs, ATTR_message);
   StrBuf text;
-  strbuf_init(&text, &e->m->mem);
+  strbuf_init(&text, e->m->mem);
   message_fill(&text, v->state == AV_SET && v->text ? v->text : "",
                e->count - e->operands, print_shown, (void *)e);
   if (text.len == 0) step_fail(e->m, code, e->span, "%s", otherwise);
@@ -188,9 +188,9 @@ static void run_same_structure(const Effect *e) {
   for (int i = 0; i < e->count; i++)
     parts[i] = (Part){.v.bits = (uintptr_t)e->args->fields[i]};
   StrBuf text;
-  strbuf_init(&text, &m->mem);
+  strbuf_init(&text, m->mem);
   PartFns fns = {m, look_at, part_of, &m->stop};
-  bool same = structures_agree(&m->mem, &fns, e->count, parts, &text);
+  bool same = structures_agree(m->mem, &fns, e->count, parts, &text);
   if (same) done(e, REDUCE_ASSERT);
   else step_fail(m, E0613, e->span, "%s", strbuf_text(&text));
   strbuf_done(&text);

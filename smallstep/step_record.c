@@ -47,9 +47,9 @@ void step_set(StepMachine *m, StepObj *of, StepObj *content) {
 }
 
 void step_set_global(StepMachine *m, size_t slot, StepObj *value) {
-  while (m->globals.len <= slot && !mem_exhausted(&m->mem))
+  while (m->globals.len <= slot && !mem_exhausted(m->mem))
     VEC_PUSH(&m->globals, NULL);
-  if (mem_exhausted(&m->mem)) return;
+  if (mem_exhausted(m->mem)) return;
   change(m, (StepChange){NULL, slot, m->globals.data[slot], value});
 }
 

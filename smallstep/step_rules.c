@@ -26,7 +26,7 @@ void step_force(StepMachine *m, StepObj *promise, Span span) {
  *   %x  ->  v                %0  ->  e, whose value env(%0) keeps            */
 void step_var(StepMachine *m, const Expr *e) {
   StepObj *v = step_lookup(m, m->now.env, e->var);
-  if (mem_exhausted(&m->mem)) return;
+  if (mem_exhausted(m->mem)) return;
   if (!v) {
     const char *why =
         m->host.session ? ": what it was captured at is not told" : "";
@@ -70,7 +70,7 @@ static StepObj *global_value(StepMachine *m, const Global *g) {
 
 void step_global(StepMachine *m, const Expr *e) {
   StepObj *v = global_value(m, e->g.global);
-  if (mem_exhausted(&m->mem)) return;
+  if (mem_exhausted(m->mem)) return;
   const Global *g = e->g.global;
   if (!v && m->host.session && g->param_count > 0) { /* Nil and the like */
     step_applied(m, REDUCE_GLOBAL, e->span);
@@ -252,7 +252,7 @@ static bool check_pattern(StepMachine *m, const Pattern *p, const StepObj *v,
 
 static void no_arm(StepMachine *m, const Expr *e, const StepObj *v) {
   StrBuf text;
-  strbuf_init(&text, &m->mem);
+  strbuf_init(&text, m->mem);
   step_print(m, &text, v, 80);
   step_fail(m, E0601, e->span, "no arm of this match takes %s",
             strbuf_text(&text));

@@ -92,7 +92,7 @@ static OpCost tell(StepMachine *m, const OpCall *call, int n, Tensor *outs) {
 }
 
 static void fail_as(StepMachine *m, const OpCall *call, const Expr *e) {
-  if (call->fault.code == E0701) mem_raise_exhausted(&m->mem);
+  if (call->fault.code == E0701) mem_raise_exhausted(m->mem);
   else step_operator_failed(m, e, call);
 }
 

@@ -167,7 +167,7 @@ typedef struct Pause {
 
 static void pause(StepMachine *m, Pause *p) {
   p->machine = *m;
-  strbuf_init(&p->message, &m->mem);
+  strbuf_init(&p->message, m->mem);
   strbuf_add_len(&p->message, m->message.data, m->message.len);
   m->keep = 0;
   m->entry = m->entries.len; /* it is not behind */

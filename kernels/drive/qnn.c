@@ -131,14 +131,15 @@ static const Tensor *times(Steps *s, const Tensor *x, double real) {
 }
 
 /* Requantized, where there is another scale; what is below the zero point, then
- * alpha times that and 1 - alpha times the new zero point. */
+ * alpha times that and 1 - alpha times the new zero point.  (A fourth operand
+ * without a fifth holds alpha.) */
 bool kernel_qnn_leaky_relu(OpCall *call) {
   Steps s = {.call = call};
   const Tensor *const *a = call->args;
   double alpha = attr_real(call->attrs, ATTR_alpha);
   const Tensor *x = step_cast(&s, a[0], DT_INT32);
   const Tensor *all = x, *zero = a[2];
-  if (call->arg_count > 3) {
+  if (call->arg_count > 4) {
     all = requantized(&s, x, a + 1, -1, a + 3, DT_INT32);
     zero = a[4];
   }

@@ -4,6 +4,7 @@
  * result. */
 #include "kernels/kernel.h"
 #include "kernels/drive/move.h"
+#include "kernels/stop.h"
 #include "ops/rules/slice.h"
 
 #include <string.h>
@@ -126,16 +127,14 @@ bool kernel_slice_like(OpCall *call) {
 
 /* --- Joining ------------------------------------------------------------- */
 
-/* Bytes that are joined by one thread without a look at `stop`. */
-enum { JOINED_AT_ONCE = 1 << 20 };
-
-/* Are the operands, one behind the other, the result's memory? */
+/* Are the operands, one behind the other, the result's memory, and few enough
+ * to be joined by one thread without a look at `stop`? */
 static bool joins_runs(const OpCall *call, const Tensor *out, int axis) {
   for (int i = 0; i < axis; i++)
     if (out->shape[i] != 1) return false;
   for (int i = 0; i < call->arg_count; i++)
     if (!tensor_is_contiguous(call->args[i])) return false;
-  return tensor_is_contiguous(out) && tensor_bytes(out) <= JOINED_AT_ONCE;
+  return tensor_is_contiguous(out) && tensor_count(out) <= STOP_BLOCK;
 }
 
 /* Each operand fills a slice of the result. */

@@ -117,13 +117,15 @@ static RuleStatus rule_real(RuleCall *c, int count, DType as, RuleType *out) {
 
 /*   x : (d..., t)    s1, s2 scales    z1, z2 zero points
  *   -----------------------------------------------------
- *   qnn.tanh(x, s1, z1, s2, z2) : (d..., t)                                 */
+ *   qnn.tanh(x, s1, z1, s2, z2) : (d..., t)
+ *
+ * A fourth operand without a fifth is an attribute.                         */
 RULE(qnn_unary,
      "(d..., t), 2 times scale, zero point -> (d..., t), t integer of at most "
      "32 bits");
 static RuleStatus rule_qnn_unary(RuleCall *c) {
   if (!is_small_int(c, 0) || !rule_single_scale(c, 1) ||
-      (c->count > 3 && !rule_single_scale(c, 3)))
+      (c->count > 4 && !rule_single_scale(c, 3)))
     return RULE_ERROR;
   return rule_result_alike(c);
 }
@@ -141,7 +143,7 @@ static RuleStatus rule_qnn_leaky_relu(RuleCall *c) {
   if (!(fabs(alpha) <= 0x1p30))
     return rule_attr_error(c, E0303, ATTR_alpha,
                            "alpha is from -2^30 to 2^30, not %g", alpha);
-  if (c->count == 4)
+  if (c->count - attrs_operand_count(c->attrs) == 4)
     return rule_error(c, E0204, 3, "`%s` stands beside `%s`",
                       rule_arg_name(c, 3), "output_zero_point");
   return rule_qnn_unary(c);

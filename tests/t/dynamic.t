@@ -69,7 +69,9 @@ sub computed {
 }
 
 my $static = 0;
-my @cases = one_in(2, 0, sort glob 'tests/conformance/ops/dyn.*.rly');
+# Those of the reference's tests compute a shape from other operators' values.
+my @cases = one_in(2, 0, grep { !/__reference_/ }
+                            sort glob 'tests/conformance/ops/dyn.*.rly');
 cmp_ok(scalar @cases, '>', 2, 'there are cases');
 for my $case (@cases) {
   my $stem = $case =~ s/\.rly$//r;

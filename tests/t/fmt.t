@@ -167,8 +167,6 @@ my %bad = ("1 +\0 2" => qr/f\.rly:1:4: error\[E0001\]: a NUL at byte 3/,
            "1 +\n \xFF" => qr/f\.rly:2:2: error\[E0001\]: invalid UTF-8/,
            '(' x 5000 => qr/f\.rly:1:5000: error\[E0004\]/,
            '{' x 5000 . ')' => qr/f\.rly:1:5001: error\[E0004\]/,
-           'fn (%x: ' . '(' x 2000 . '_' . ',)' x 2000 . ') { 1 }' =>
-               qr/f\.rly:1:1008: error\[E0006\]/,
            '/* ' => qr/f\.rly:1:1: error\[E0002\]/);
 for my $command (qw(fmt check dump)) {
   for my $text (sort keys %bad) {

@@ -203,5 +203,5 @@ int main(void) {
       cmocka_unit_test(test_misuse),
       cmocka_unit_test(test_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return RUN_TESTS(tests);
 }

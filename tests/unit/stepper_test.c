@@ -193,7 +193,7 @@ static void machine_survives_failing_allocations(void **state) {
     stepper_free(s);
     s = stepper_new(w->program, (StepHost){.width = 80});
     for (int i = 0; i < unit->step_count; i++) stepper_add(s, &unit->steps[i]);
-    Mem *mem = &stepper_machine(s)->mem;
+    Mem *mem = stepper_machine(s)->mem;
     size_t begun = atomic_load(&mem->count);
     mem->fail_at = begun + n;
     use_all(w, s);
@@ -220,12 +220,28 @@ static void views_survive_failing_allocations(void **state) {
   unit_walk_failures(step_through);
 }
 
+/* A product packs a matrix that it meets again, and the packed form hangs on the
+ * constant, which is freed with the program, after the machine. */
+static void constants_outlive_the_machine(void **state) {
+  World *w = *state;
+  Stepper *s = stepper(w,
+                       "def @f(%x: Tensor[(1, 2), float32]) {\n"
+                       "  nn.dense(%x, [[1f, 2f], [3f, 4f]])\n"
+                       "}\n"
+                       "@f([[1f, 2f]]); @f([[3f, 4f]]); @f([[5f, 6f]]);",
+                       0);
+  assert_non_null(s);
+  use_all(w, s);
+  stepper_free(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       WORLD_TEST(going_back_shows_the_same),
       WORLD_TEST(the_record_is_bounded),
       WORLD_TEST(values_make_it_forget),
       WORLD_TEST(machine_survives_failing_allocations),
+      WORLD_TEST(constants_outlive_the_machine),
       cmocka_unit_test(views_survive_failing_allocations),
   };
   return RUN_TESTS(tests);

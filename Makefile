@@ -40,6 +40,8 @@ EDITOR_PACKAGES := neovim vim emacs-nox zsh fish
 PYTHON_PACKAGES := python3-numpy python3-cffi python3-pytest
 NOTEBOOK_PACKAGES := python3-ipykernel python3-jupyter-client
 ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
+DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all \
+                  libprotobuf-c-dev protobuf-c-compiler
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 # --- Version ----------------------------------------------------------------
@@ -416,6 +418,9 @@ deps-python:    ## install what the Python package and its tests need
 deps-notebook:  ## install what the tests of the notebook's kernel need
 	@.ci/deps $(NOTEBOOK_PACKAGES)
 
+deps-deb:       ## install what `make deb` needs
+	@.ci/deps $(DEB_PACKAGES)
+
 deps-guided:    ## install the compiler and the fuzzer of `make guided`
 	@.ci/deps $(GUIDED_PACKAGES)
 
@@ -622,6 +627,17 @@ dist: $(addprefix $(GEN)/,$(made)) ## build/rly-VERSION.tar.gz, with generated C
 	  tar -c -T - --transform='s,^$(GEN)/,gen/,;s,^,$(NAME)/,' --sort=name \
 	    --owner=0 --group=0 --numeric-owner \
 	    --mtime="@$$(git log -1 --format=%ct)" | gzip -n > build/$(NAME).tar.gz
+
+# Debian's packages, in build/deb/, of the files that git knows, with what
+# lintian says of them.
+deb:            ## build/deb/*.deb: rly, librly0, librly-dev, python3-rly
+	rm -rf build/deb
+	install -d build/deb/$(NAME)
+	git ls-files | tar -c -T - | tar -x -C build/deb/$(NAME)
+	cd build/deb/$(NAME) && env -u MAKEFLAGS -u MAKELEVEL \
+	  dpkg-buildpackage -b -us -uc
+	lintian --fail-on error,warning --no-tag-display-limit \
+	  build/deb/*.changes
 
 wheel: lib      ## build/rly-VERSION-...whl, the Python package
 	@python/wheel $(SO) $(VERSION) build

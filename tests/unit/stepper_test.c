@@ -220,8 +220,8 @@ static void views_survive_failing_allocations(void **state) {
   unit_walk_failures(step_through);
 }
 
-/* A product packs a matrix that it meets again, and the packed form hangs on the
- * constant, which is freed with the program, after the machine. */
+/* A product packs a matrix that it meets again, and the packed form hangs on
+ * the constant, which is freed with the program, after the machine. */
 static void constants_outlive_the_machine(void **state) {
   World *w = *state;
   Stepper *s = stepper(w,

@@ -119,22 +119,31 @@ static Val *global_value(Export *x, const Global *g) {
   return v;
 }
 
-static Val *param_value(Export *x, const Global *g, Span at) {
-  bool failed = false;
-  const Tensor *t = x->wish->param(x->wish->data, g, &failed);
-  if (failed) return NULL;
-  if (!t && g->value) return global_value(x, g);
-  if (!t) {
-    Diag *d =
-        diag_error(x->p->diags, E0503, at, "`@%s` has no value", g->name->text);
-    diag_hint(d, "--params FILE binds params by name");
-    return NULL;
-  }
+static Val *initializer(Export *x, const Global *g, const Tensor *t) {
   Val *v = val_constant(x, t);
   v->name = onnx_name(x->w, g->name->text);
   v->graph = x->root;
   onnx_graph_initializer(x->w, x->root, v->name, t);
   return v;
+}
+
+/* A default that is known is an initializer of the param's name, too. */
+static Val *default_value(Export *x, const Global *g) {
+  Val *v = global_value(x, g);
+  bool known = v && v->kind == VAL_TENSOR && v->constant && !v->name;
+  return known ? initializer(x, g, v->constant) : v;
+}
+
+static Val *param_value(Export *x, const Global *g, Span at) {
+  bool failed = false;
+  const Tensor *t = x->wish->param(x->wish->data, g, &failed);
+  if (failed) return NULL;
+  if (t) return initializer(x, g, t);
+  if (g->value) return default_value(x, g);
+  Diag *d =
+      diag_error(x->p->diags, E0503, at, "`@%s` has no value", g->name->text);
+  diag_hint(d, "--params FILE binds params by name");
+  return NULL;
 }
 
 static Val *global(Export *x, const Expr *e) {

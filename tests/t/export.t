@@ -65,6 +65,20 @@ round_trip('or_ones', "\@main($_->[0])", $_->[1], "an Option: $_->[0]")
 round_trip('scanned', '@main([[1f, 2f], [3f, 4f]]).1',
            qr/\[\[1\.0, 2\.0\],\s+\[4\.0, 6\.0\]\]/, 'a scan');
 
+# A param keeps its name, whether its value is bound or its default.
+my $dense = spew(scratch('dense.rly'), <<'END');
+param @weight: Tensor[(2, 2), float32] = [[1f, 2f], [3f, 4f]];
+param @bias: Tensor[(2), float32];
+def @main(%x: Tensor[(1, 2), float32]) { nn.dense(%x, @weight) + @bias }
+END
+my $bias = spew(scratch('bias.rly'), '[5f, 6f];');
+rly('run', $bias, '--outputs', scratch('bias.npy'));
+my $named = exported('named', 'params: exported', $dense, '--params',
+                     scratch('bias.npy'));
+rly('import', $named, '-o', scratch('named_back'));
+is(join(' ', slurp(scratch('named_back.rly')) =~ /^param @(\w+)/mg),
+   'weight bias', 'and have their names');
+
 # Layers, against the library's own text.
 my $x = 'reshape(sin(arange(0f, 30f)), newshape=[5, 2, 3])';
 my $h = 'reshape(cos(arange(0f, 8f)), newshape=[2, 4])';

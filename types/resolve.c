@@ -54,9 +54,9 @@ Expr *resolve_var_use(Resolver *r, Span span, Var *var) {
   return e;
 }
 
-Expr *resolve_int(Resolver *r, Span span, int64_t value) {
-  Value bits = bits_from_i64(DT_INT32, value);
-  return expr_const(r->arena, span, program_scalar(r->p, DT_INT32, bits));
+Expr *resolve_int(Resolver *r, Span span, DType dtype, int64_t value) {
+  Value bits = bits_from_i64(dtype, value);
+  return expr_const(r->arena, span, program_scalar(r->p, dtype, bits));
 }
 
 /* A node as parsed, without its children. */

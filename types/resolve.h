@@ -52,7 +52,7 @@ Expr *resolve_error(Resolver *r, Span span);
 Expr *resolve_var_use(Resolver *r, Span span, Var *var);
 Expr *resolve_op_call(Resolver *r, Span span, OpId op, int count,
                       const Expr *const *args);
-Expr *resolve_int(Resolver *r, Span span, int64_t value);
+Expr *resolve_int(Resolver *r, Span span, DType dtype, int64_t value);
 /* The value of a named dimension; NULL: it has none here. */
 Expr *resolve_dim_value(Resolver *r, Span span, const TypeVar *dim);
 

@@ -263,7 +263,9 @@ static bool add_items(Resolver *r, Items *list, const AttrExpr *item) {
     return true;
   }
   if (item->kind == AX_INT) {
-    add_item(list, resolve_int(r, item->span, item->integer),
+    /* A metadata section tells no dtype. */
+    DType dtype = item->dtype == DTYPE_NONE ? DT_INT32 : item->dtype;
+    add_item(list, resolve_int(r, item->span, dtype, item->integer),
              dim_of(item->integer));
   } else if (item->kind == AX_EXPR) {
     add_item(list, resolve_expr(r, item->expr), DIM_ANY);

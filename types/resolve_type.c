@@ -616,7 +616,7 @@ static const Expr *read_dim(Resolver *r, const Expr *e, int axis) {
   const Expr **of = ARENA_ARRAY(r->arena, const Expr *, 1);
   of[0] = e;
   args[0] = resolve_op_call(r, e->span, OP_SHAPE_OF, 1, of);
-  args[1] = resolve_int(r, e->span, axis);
+  args[1] = resolve_int(r, e->span, DT_INT32, axis);
   Expr *take = resolve_op_call(r, e->span, OP_TAKE, 2, args);
   Attrs *attrs = (Attrs *)take->call.bound;
   for (int i = 0; i < attrs->op->attr_count; i++) {

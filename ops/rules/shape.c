@@ -389,6 +389,14 @@ static RuleStatus rule_collapse_sum_like(RuleCall *c) {
 
 /* --- Joining and splitting ----------------------------------------------- */
 
+/* "(2, 3) float32"; of a scalar "float32". */
+static const char *field_text(RuleCall *c, const RuleType *f) {
+  const char *dtype = dtype_name(f->dtype);
+  if (!f->rank) return dtype;
+  return arena_printf(c->arena, "%s %s", rule_dims_text(c, f->rank, f->dims),
+                      dtype);
+}
+
 /* Fields of one dtype and rank whose dims agree, `skip` (-1: none) aside.
  * `dims` receives what is known of them. */
 static bool fields_agree(RuleCall *c, int skip, Dim *dims) {
@@ -404,11 +412,12 @@ static bool fields_agree(RuleCall *c, int skip, Dim *dims) {
       dims[k] = rule_meet(dims[k], f->dims[k]);
     }
     if (fits) continue;
-    rule_error(c, f->dtype != first->dtype ? E0207 : E0209, 0,
-               "field %d is %s %s, field 0 is %s %s", i,
-               rule_dims_text(c, f->rank, f->dims), dtype_name(f->dtype),
-               rule_dims_text(c, first->rank, first->dims),
-               dtype_name(first->dtype));
+    bool cast = f->dtype != first->dtype;
+    rule_error(c, cast ? E0207 : E0209, 0, "field %d is %s, field 0 is %s", i,
+               field_text(c, f), field_text(c, first));
+    if (cast)
+      rule_hint(c, "all are of one dtype: cast(x, dtype=\"%s\") makes one",
+                dtype_name(first->dtype));
     return false;
   }
   return true;

@@ -12,6 +12,7 @@ cell holds definitions and expressions, or one command:
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -220,9 +221,11 @@ def value_text(session, handle):
 
 
 def interruptible(session, work):
-    """Runs `work` on a thread of its own, so that this one hears Ctrl-C: then
-    the session is interrupted, and `work` ends by itself."""
-    done, result = threading.Event(), []
+    """Runs `work` on a thread of its own, so that this one, the main thread,
+    hears Ctrl-C: then the session is interrupted, and `work` ends by itself.
+    No exception can come from a signal at a place where it would leave `work`
+    running, as the signal has a handler meanwhile."""
+    done, interrupted, result = threading.Event(), threading.Event(), []
 
     def run():
         try:
@@ -230,16 +233,17 @@ def interruptible(session, work):
         except BaseException as error:  # handed on below
             result.append((None, error))
         done.set()
-    threading.Thread(target=run, daemon=True).start()
-    interrupted = False
-    while not done.is_set():
-        try:
-            done.wait()
-        except KeyboardInterrupt:
-            interrupted = True
-            session.interrupt()
+
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    try:
+        threading.Thread(target=run, daemon=True).start()
+        while not done.wait(0.05):
+            if interrupted.is_set():  # again, where no run had begun
+                session.interrupt()
+    finally:
+        signal.signal(signal.SIGINT, before)
     value, error = result[0]
-    if interrupted and error is not None:
+    if error is not None and interrupted.is_set():
         raise KeyboardInterrupt from error
     if error is not None:
         raise error

@@ -7,6 +7,7 @@ from collections.abc import MutableMapping
 
 import numpy as np
 
+from . import _operator as operators
 from . import _values as values
 from ._library import Misuse, failure, ffi, lib, take_text, text_of
 
@@ -119,6 +120,7 @@ class Program:
         if not self.handle:
             raise failure(lib.RLY_LIMIT, self.context)
         self._types, self._classes, self._found = {}, {}, {}
+        self._operators = []
         self._session = None
         self.data = Namespace(self._find_class)
 
@@ -138,6 +140,23 @@ class Program:
     def add_file(self, path):
         self.check(lib.rly_program_add_file(self.handle, os.fsencode(path), 0))
         return self
+
+    def operator(self, signature, *, gradient=None, effect=False, shape=None):
+        """A decorator: the function computes an operator of later texts.
+
+            @p.operator("op @double[n: Dim](%x: Tensor[(n), float32])"
+                        " -> Tensor[(n), float32]")
+            def double(x):
+                return x + x
+
+        It takes and gives arrays.  `gradient` is its derivative as a text,
+        `shape(*operands)` the result's shape where the signature has a `?`.
+        With `effect`, no call is dropped, repeated or moved."""
+        def decorate(function):
+            self._operators.append(operators.add(
+                self, signature, function, gradient, effect, shape))
+            return function
+        return decorate
 
     def bind(self, params=None, copy=True, **named):
         """Binds params: a mapping of names to arrays, or a file's path.  With
@@ -495,7 +514,9 @@ class Session:
         if status is None:
             count = lib.rly_session_diagnostic_count(self.handle)
             status = lib.RLY_REFUSED if count else MISUSE
-        return failure(status, self.context, self.handle)
+        error = failure(status, self.context, self.handle)
+        error.__cause__ = operators.take_cause()
+        return error
 
     def check(self, status):
         if status != lib.RLY_OK:

@@ -247,6 +247,48 @@ def test_run():
     assert p.session().run() == [2, (2.0, True)]
 
 
+# --- Operators --------------------------------------------------------------------
+
+def test_operators():
+    p = rly.Program()
+
+    @p.operator("op @scaled[n: Dim](%x: Tensor[(n), float32], %by: float32) "
+                "-> Tensor[(n), float32]",
+                gradient="gradient @scaled(%x, %by) -> (%y, %g) "
+                         "{ (%g * %by, sum(%g * %x)) }")
+    def scaled(x, by):
+        assert not x.flags.writeable
+        if by == 13:
+            raise LookupError("not thirteen")
+        return x * by if by else x[1:]
+
+    @p.operator("op @firsts[n: Dim](%x: Tensor[(n), int64], %k: int64) "
+                "-> Tensor[(?), int64]", shape=lambda x, k: (k,))
+    def firsts(x, k):
+        return x[:k]
+
+    p.add("def @f(%x: Tensor[(?), float32], %by: float32) { @scaled(%x, %by) }"
+          "def @loss(%x: Tensor[(3), float32], %by: float32) {"
+          "  sum(@scaled(%x, %by)) }"
+          "def @head(%x: Tensor[(?), int64], %k: int64) { @firsts(%x, %k) }")
+    x = np.array([1, 2, 4], F32)
+    np.testing.assert_array_equal(p.f(x, 3), x * 3)
+    assert p.f(np.zeros(0, F32), 3).shape == (0,)
+    value, (dx, dby) = p.grad("loss")(x, 5)
+    assert (value, dby) == (35, 7) and (dx == 5).all()
+    np.testing.assert_array_equal(p.head(np.arange(9), 4), [0, 1, 2, 3])
+    with pytest.raises(rly.RunError, match="not thirteen") as caught:
+        p.f(x, 13)
+    assert isinstance(caught.value.__cause__, LookupError)
+    with pytest.raises(rly.RunError, match=r"float32 of shape \(2,\), not"):
+        p.f(x, 0)
+    assert p.f(x, 1)[0] == 1  # and goes on
+    with pytest.raises(rly.Refused):
+        p.operator("op @wrong(")(lambda x: x)
+    with pytest.raises(rly.RunError, match="negative|dimension|shape"):
+        p.head(np.arange(9), -3)
+
+
 # --- State --------------------------------------------------------------------------
 
 COUNTER = """let @n = ref(0);

@@ -183,7 +183,7 @@ like($stopped->{err},
 is($stopped->{status}, 130, 'the status');
 my ($at) = $stopped->{err} =~ /step (\d+)/;
 is((kept('int'))[-1], $at, 'the step is kept');
-gives(train('int', '--epochs', $at / 8 + 2, '--resume'), 0,
+gives(train('int', '--epochs', int($at / 8) + 2, '--resume'), 0,
       qr/^goes on behind step $at of/, '', 'it goes on there');
 
 # A run that lost patience is over.

@@ -4,6 +4,7 @@ import json
 import os
 import queue
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,10 @@ import pytest
 
 import rly
 from rly.notebook import Notebook, svg_lines
+
+# Jupyter's and IPython's files are not the user's.
+SCRATCH = tempfile.TemporaryDirectory()
+os.environ.update(JUPYTER_RUNTIME_DIR=SCRATCH.name, IPYTHONDIR=SCRATCH.name)
 
 PACKAGE = Path(rly.__file__).resolve().parent.parent
 NOTEBOOK = PACKAGE.parent / "docs/tutorial/notebook.ipynb"
@@ -96,7 +101,7 @@ class Client:
 
     def __init__(self):
         from jupyter_client.manager import KernelManager
-        self.manager = KernelManager(kernel_name="rly")
+        self.manager = KernelManager(kernel_name="rly", transport="ipc")
         self.manager._kernel_spec = self.spec()
         env = {**os.environ, "PYTHONPATH": str(PACKAGE),
                "PYDEVD_DISABLE_FILE_VALIDATION": "1"}

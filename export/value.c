@@ -122,31 +122,25 @@ Val *val_tuple(Export *x, const Type *type, int count, Val *const *items) {
   return v;
 }
 
-static Tensor *constant_new(Export *x, DType dtype, int rank,
-                            const int64_t *shape) {
-  Tensor *t = program_tensor_new(x->p, dtype, rank, shape);
-  return t;
+static Val *val_scalar(Export *x, DType dtype, Value bits) {
+  Tensor *t = program_tensor_new(x->p, dtype, 0, NULL);
+  if (!t) return NULL;
+  bits_store(dtype, t->data, bits);
+  t = program_constant_take(x->p, t);
+  return t ? val_constant(x, t) : NULL;
 }
 
 Val *val_number(Export *x, DType dtype, int64_t n) {
-  Tensor *t = constant_new(x, dtype, 0, NULL);
-  if (!t) return NULL;
-  bits_store(dtype, t->data, bits_from_i64(dtype, n));
-  t = program_constant_take(x->p, t);
-  return t ? val_constant(x, t) : NULL;
+  return val_scalar(x, dtype, bits_from_i64(dtype, n));
 }
 
 Val *val_real(Export *x, DType dtype, double r) {
-  Tensor *t = constant_new(x, dtype, 0, NULL);
-  if (!t) return NULL;
-  bits_store(dtype, t->data, bits_from_f64(dtype, r));
-  t = program_constant_take(x->p, t);
-  return t ? val_constant(x, t) : NULL;
+  return val_scalar(x, dtype, bits_from_f64(dtype, r));
 }
 
 Val *val_ints(Export *x, int count, const int64_t *ints) {
   int64_t shape = count;
-  Tensor *t = constant_new(x, DT_INT64, 1, &shape);
+  Tensor *t = program_tensor_new(x->p, DT_INT64, 1, &shape);
   if (!t) return NULL;
   if (count) memcpy(t->data, ints, (size_t)count * sizeof *ints);
   t = program_constant_take(x->p, t);
@@ -230,7 +224,7 @@ Val *cast_to(Export *x, Val *v, DType dtype) {
                          : tensor_type(x, dtype, v->type->rank, v->type->dims);
   if (v->constant && dtype_is_int(dtype) && dtype_is_int(val_dtype(v))) {
     const Tensor *t = v->constant;
-    Tensor *made = constant_new(x, dtype, t->rank, t->shape);
+    Tensor *made = program_tensor_new(x->p, dtype, t->rank, t->shape);
     if (!made) return NULL;
     size_t size = (size_t)dtype_size(dtype);
     for (int64_t i = 0, n = tensor_count(t); i < n; i++)
@@ -257,7 +251,7 @@ enum { CONSTANT_MOST = 64 };
 static void name_constant(Export *x, Val *v) {
   const Tensor *t = v->constant;
   if (!tensor_is_contiguous(t)) {
-    Tensor *copy = constant_new(x, (DType)t->dtype, t->rank, t->shape);
+    Tensor *copy = program_tensor_new(x->p, (DType)t->dtype, t->rank, t->shape);
     if (copy) tensor_copy_into(copy, t);
     t = copy ? program_constant_take(x->p, copy) : NULL;
     if (!t) return;

@@ -80,26 +80,37 @@ static int format_unit(Host *h, const char *path, const Unit *unit) {
   return status;
 }
 
+/* From here on the host works on a second program; false: there was no memory
+ * for it, which has been reported. */
+static bool second_begin(Host *h, rly_program **first) {
+  rly_program *second = rly_program_new(h->cx);
+  *first = h->program;
+  if (second) h->program = second;
+  else host_program_free(h, NULL);
+  return second != NULL;
+}
+
+static void second_end(Host *h, rly_program *first) {
+  rly_program *second = h->program;
+  h->program = first;
+  host_program_free(h, second);
+}
+
 /* What `relay` makes of the unit's text, in a program of its own, which has not
  * seen the definitions that the text replaces.  Places in the text are no
  * places in the file, so it goes by another name. */
 static int format_functional(Host *h, const char *path, const Unit *unit) {
-  rly_program *first = h->program, *second = rly_program_new(h->cx);
-  if (!second) {
-    host_program_free(h, NULL);
-    return 1;
-  }
+  rly_program *first;
+  if (!second_begin(h, &first)) return 1;
   StrBuf text;
   strbuf_init(&text, first->ir->mem);
   unit_print(first->ir, unit, &text);
-  h->program = second;
-  unit =
-      program_parse_text(second, "<functional>", strbuf_text(&text), text.len);
-  if (unit) unit = pass_run(second->ir, (Unit *)unit, pass_find("relay"));
+  unit = program_parse_text(h->program, "<functional>", strbuf_text(&text),
+                            text.len);
+  if (unit) unit = pass_run(h->program->ir, (Unit *)unit, pass_find("relay"));
   int status = unit ? format_unit(h, path, unit) : 1;
-  h->program = first;
   strbuf_done(&text);
-  host_program_free(h, second);
+  second_end(h, first);
   return status;
 }
 
@@ -121,29 +132,31 @@ static int format_passed(Host *h, const char *path, const Unit *unit) {
                             : format_unit(h, path, unit);
 }
 
+/* The unit that a text is in the host's program, with its entries. */
+static Unit *read_again(Host *h, const char *path, const StrBuf *text) {
+  Unit *unit =
+      program_parse_text(h->program, path, strbuf_text(text), text->len);
+  if (unit) name_entries(h, unit);
+  return unit;
+}
+
 /* Once more, over the checked text with lets in the place of graph variables,
  * in a program of its own.  What was reported since the mark is taken back if
  * that can be done, and otherwise said of the text as it is. */
 static int format_lets(Host *h, const char *path, const Unit *unit,
                        const PassInfo *pass, DiagsMark before) {
-  rly_program *first = h->program, *second = rly_program_new(h->cx);
-  if (!second) {
-    host_program_free(h, NULL);
-    return 1;
-  }
+  rly_program *first;
+  if (!second_begin(h, &first)) return 1;
   DiagsMark after = diags_mark(first->ir->diags);
   StrBuf text;
   strbuf_init(&text, first->ir->mem);
   unit_print_lets(first->ir, unit, &text);
-  h->program = second;
-  Unit *lets = program_parse_text(second, path, strbuf_text(&text), text.len);
-  if (lets) name_entries(h, lets);
-  if (lets) lets = pass_run(second->ir, lets, pass);
+  Unit *lets = read_again(h, path, &text);
+  if (lets) lets = pass_run(h->program->ir, lets, pass);
   diags_return(first->ir->diags, lets ? before : after);
   int status = lets ? format_passed(h, path, lets) : 1;
-  h->program = first;
   strbuf_done(&text);
-  host_program_free(h, second);
+  second_end(h, first);
   return status;
 }
 
@@ -161,28 +174,20 @@ static int format_by(Host *h, const char *path, Unit *unit,
  * said of the text as it is. */
 static int format_data(Host *h, const char *path, Unit *unit,
                        const PassInfo *pass, DiagsMark before, Tried tried) {
-  rly_program *first = h->program, *second = rly_program_new(h->cx);
-  if (!second) {
-    host_program_free(h, NULL);
-    return 1;
-  }
+  rly_program *first;
+  if (!second_begin(h, &first)) return 1;
   DiagsMark after = diags_mark(first->ir->diags);
   StrBuf text;
   strbuf_init(&text, first->ir->mem);
   const Unit *data =
       pass_run(first->ir, unit, pass_find("Defunctionalization"));
   if (data) unit_print_checked(first->ir, data, &text);
-  h->program = second;
-  Unit *own =
-      data ? program_parse_text(second, path, strbuf_text(&text), text.len)
-           : NULL;
-  if (own) name_entries(h, own);
+  Unit *own = data ? read_again(h, path, &text) : NULL;
   tried.data = true;
   int status = own ? format_by(h, path, own, pass, tried) : 1;
   if (status < 2) diags_return(first->ir->diags, status ? after : before);
-  h->program = first;
   strbuf_done(&text);
-  host_program_free(h, second);
+  second_end(h, first);
   return status;
 }
 
@@ -191,20 +196,15 @@ static int format_data(Host *h, const char *path, Unit *unit,
  * are the places of what is reported of it. */
 static int format_stores(Host *h, const char *path, Unit *unit,
                          const PassInfo *pass, DiagsMark before, Tried tried) {
-  rly_program *first = h->program, *second = rly_program_new(h->cx);
-  if (!second) {
-    host_program_free(h, NULL);
-    return 1;
-  }
+  rly_program *first;
+  if (!second_begin(h, &first)) return 1;
   tried.stores = true;
   diags_return(first->ir->diags, before);
   const Unit *stored = pass_run(first->ir, unit, pass_find("stores"));
-  h->program = second;
-  Unit *own = stored ? unit_new(second->ir, unit->source) : NULL;
+  Unit *own = stored ? unit_new(h->program->ir, unit->source) : NULL;
   if (own) unit_share(own, stored);
   int status = own ? format_by(h, path, own, pass, tried) : 1;
-  h->program = first;
-  host_program_free(h, second);
+  second_end(h, first);
   return status;
 }
 

@@ -72,18 +72,24 @@ size_t check_errors(const rly_options *options, const char *path,
 
 /* --- Diagnostics --------------------------------------------------------- */
 
-/* A place in any text of the user's; NULL: in none. */
-static json_t *location_of(const Document *d, const Analysis *a, Span span) {
-  SourceFile *f = sources_file(&a->cx->sources, span);
-  if (!f || f->library) return NULL;
-  char *uri = f == a->source ? strdup(d->uri) : uri_of_path(f->path);
+json_t *location_in(Mem *mem, bool utf8, const SourceFile *f, const char *uri,
+                    Span span) {
   Text text;
-  text_init(&text, a->program->mem, d->text.utf8);
+  text_init(&text, mem, utf8);
   text_set(&text, f->text, f->len);
   json_t *place =
       json_pack("{ssso}", "uri", uri ? uri : "", "range",
                 text_range(&text, span.lo - f->base, span.hi - f->base));
   text_done(&text);
+  return place;
+}
+
+/* A place in any text of the user's; NULL: in none. */
+static json_t *location_of(const Document *d, const Analysis *a, Span span) {
+  SourceFile *f = sources_file(&a->cx->sources, span);
+  if (!f || f->library) return NULL;
+  char *uri = f == a->source ? strdup(d->uri) : uri_of_path(f->path);
+  json_t *place = location_in(a->program->mem, d->text.utf8, f, uri, span);
   free(uri);
   return place;
 }

@@ -44,6 +44,9 @@ typedef struct Document {
 
 /* The URI of a file; owned, NULL when memory runs out. */
 char *uri_of_path(const char *path);
+/* A Location in a text, by its own lines; `utf8` as in Text.  Owned. */
+json_t *location_in(Mem *mem, bool utf8, const SourceFile *f, const char *uri,
+                    Span span);
 
 /* NULL when memory runs out.  `utf8` as in Text. */
 Document *document_new(Mem *mem, const char *uri, bool utf8);

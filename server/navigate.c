@@ -35,13 +35,7 @@ static json_t *location(Server *s, const Analysis *a, Span span) {
   if (!f || f->library) return json_null();
   Document *d = document_with(s, f->path);
   char *uri = d ? strdup(d->uri) : uri_of_path(f->path);
-  Text text;
-  text_init(&text, &s->mem, s->utf8);
-  text_set(&text, f->text, f->len);
-  json_t *place =
-      json_pack("{ssso}", "uri", uri ? uri : "", "range",
-                text_range(&text, span.lo - f->base, span.hi - f->base));
-  text_done(&text);
+  json_t *place = location_in(&s->mem, s->utf8, f, uri, span);
   free(uri);
   return place;
 }

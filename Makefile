@@ -103,9 +103,9 @@ FLAGS_tests/lanes/avx2   := $(ISA_avx2)
 FLAGS_tests/lanes/avx512 := $(ISA_avx512)
 
 # What the program alone, and what the unit tests link on top.
-RLY_LIBS  := $(if $(filter 1,$(READLINE)),-lreadline)
-# Each shared library costs every start; the program holds the reader's where
-# it can (70,000 instructions less, of 1.2 million for `rly -e '1 + 1'`).
+# Each shared library costs every start, so readline is loaded where a terminal
+# is read (repl/readline.h), and the program holds the reader's where it can
+# (70,000 instructions less, of 1.2 million for `rly -e '1 + 1'`).
 RLY_ONNX  := $(if $(filter 1,$(ONNX)),$(filter /%,$(shell \
                $(CC) -print-file-name=libprotobuf-c.a)) -Xlinker --as-needed)
 UNIT_LIBS := -lcmocka -lmpfr -lgmp
@@ -187,7 +187,7 @@ $(RLY): LINK += $(if $(x86),-Xlinker -z -Xlinker pack-relative-relocs)
 $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(LINK) -rdynamic -Xlinker -u -Xlinker rly_operator_add \
-	  $^ $(RLY_ONNX) $(LDLIBS) $(RLY_LIBS) -o $@
+	  $^ $(RLY_ONNX) $(LDLIBS) -o $@
 
 # The library with the names of all its functions, for the program and tests.
 $(LIB): $(lib_obj)
@@ -224,7 +224,7 @@ $(oom): $(oom).o $(B)/tests/oom/main.o \
   $(filter-out $(B)/repl/main.o,$(call objects,$(rly_src))) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(LINK) $(patsubst %,-Xlinker --wrap=%,\
-	  malloc calloc realloc aligned_alloc free) $^ $(LDLIBS) $(RLY_LIBS) -o $@
+	  malloc calloc realloc aligned_alloc free) $^ $(LDLIBS) -o $@
 
 # So that the places it prints are those of the file.
 $(B)/tests/late/late: LINK += -no-pie

@@ -11,14 +11,13 @@
 #include "repl/edit.h"
 
 #if RLY_READLINE
-#include <readline/history.h>
-#include <readline/readline.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "repl/line.h"
 #include "repl/paste.h"
+#include "repl/readline.h"
 #include "repl/screen.h"
 #include "repl/words.h"
 
@@ -57,8 +56,8 @@ static void forget_below(void) {
 static View view(void) {
   return (View){
       .entry = &edit.layout,
-      .prompt = rl_display_prompt ? rl_display_prompt : edit.prompt,
-      .cursor = (size_t)rl_point,
+      .prompt = *rl.display_prompt ? *rl.display_prompt : edit.prompt,
+      .cursor = (size_t)*rl.point,
       .colour = use_color(edit.repl->host->cli, stdout),
       .below = edit.below,
       .below_count = edit.below_count,
@@ -94,9 +93,9 @@ static void add_below_words(const char *text) {
 
 /* The signature of the call in which the cursor stands. */
 static void add_signature(void) {
-  if (!edit.whole || RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH)) return;
-  char *text = complete_signature(edit.repl->host->program, rl_line_buffer,
-                                  (size_t)rl_point);
+  if (!edit.whole || readline_is(RL_STATE_ISEARCH | RL_STATE_NSEARCH)) return;
+  char *text = complete_signature(edit.repl->host->program, *rl.buffer,
+                                  (size_t)*rl.point);
   if (text) add_below_words(text);
   edit.below_dim = text;
   free(text);
@@ -107,7 +106,7 @@ static void redisplay(void) {
   if (edit.below_seen) forget_below();
   if (!edit.below_count) add_signature();
   View v = view();
-  if (make_layout(rl_line_buffer, (size_t)rl_end, v.prompt)) screen_draw(&v);
+  if (make_layout(*rl.buffer, (size_t)*rl.end, v.prompt)) screen_draw(&v);
   edit.below_seen = edit.below_count > 0;
 }
 
@@ -132,70 +131,70 @@ static bool is_unfinished(const char *text) {
 static int accept(int key) {
   View v = view();
   forget_below();
-  if (make_layout(rl_line_buffer, (size_t)rl_end, v.prompt)) screen_finish(&v);
-  return rl_newline(1, key);
+  if (make_layout(*rl.buffer, (size_t)*rl.end, v.prompt)) screen_finish(&v);
+  return rl.newline(1, key);
 }
 
 /* The layout of readline's text; false: out of memory. */
 static bool lay_out(void) {
-  return make_layout(rl_line_buffer, (size_t)rl_end, edit.prompt);
+  return make_layout(*rl.buffer, (size_t)*rl.end, edit.prompt);
 }
 
 static bool closes(char c) { return c == ')' || c == ']' || c == '}'; }
 
 static void insert_blanks(size_t n) {
-  while (n--) rl_insert_text(" ");
+  while (n--) rl.insert_text(" ");
 }
 
 static int insert_newline(int count, int key) {
   (void)count, (void)key;
   const char *opened;
   size_t depth = 0;
-  if (lay_out()) depth = layout_depth(&edit.layout, (size_t)rl_point);
-  char *before = strndup(rl_line_buffer, (size_t)rl_point);
-  if (before) rly_text_open(before, (size_t)rl_point, &opened);
+  if (lay_out()) depth = layout_depth(&edit.layout, (size_t)*rl.point);
+  char *before = strndup(*rl.buffer, (size_t)*rl.point);
+  if (before) rly_text_open(before, (size_t)*rl.point, &opened);
   if (before && (*opened == '"' || *opened == '/')) depth = 0;
   free(before);
-  rl_begin_undo_group();
-  int blanks = (int)strspn(rl_line_buffer + rl_point, " ");
-  if (blanks) rl_delete_text(rl_point, rl_point + blanks);
-  if (depth && closes(rl_line_buffer[rl_point])) depth--;
-  rl_insert_text("\n");
+  rl.begin_undo_group();
+  int blanks = (int)strspn(*rl.buffer + *rl.point, " ");
+  if (blanks) rl.delete_text(*rl.point, *rl.point + blanks);
+  if (depth && closes((*rl.buffer)[*rl.point])) depth--;
+  rl.insert_text("\n");
   insert_blanks(INDENT * depth);
-  rl_end_undo_group();
+  rl.end_undo_group();
   return 0;
 }
 
 /* Enter ends the entry if the grammar says that it is whole, or that nothing
  * can make it right; otherwise a line is added. */
 static int enter(int count, int key) {
-  if (edit.pressed() || !is_unfinished(rl_line_buffer)) return accept(key);
+  if (edit.pressed() || !is_unfinished(*rl.buffer)) return accept(key);
   return insert_newline(count, key);
 }
 
 /* --- Lines ---------------------------------------------------------------- */
 
 static int line_start(void) {
-  int at = rl_point;
-  while (at > 0 && rl_line_buffer[at - 1] != '\n') at--;
+  int at = *rl.point;
+  while (at > 0 && (*rl.buffer)[at - 1] != '\n') at--;
   return at;
 }
 
 static int line_end(void) {
-  int at = rl_point;
-  while (at < rl_end && rl_line_buffer[at] != '\n') at++;
+  int at = *rl.point;
+  while (at < *rl.end && (*rl.buffer)[at] != '\n') at++;
   return at;
 }
 
 static int go_line_start(int count, int key) {
   (void)count, (void)key;
-  rl_point = line_start();
+  *rl.point = line_start();
   return 0;
 }
 
 static int go_line_end(int count, int key) {
   (void)count, (void)key;
-  rl_point = line_end();
+  *rl.point = line_end();
   return 0;
 }
 
@@ -203,16 +202,16 @@ static int go_line_end(int count, int key) {
 static int kill_forward(int count, int key) {
   (void)count, (void)key;
   int end = line_end();
-  if (end == rl_point && end < rl_end) end++;
-  return rl_kill_text(rl_point, end);
+  if (end == *rl.point && end < *rl.end) end++;
+  return rl.kill_text(*rl.point, end);
 }
 
 static int kill_backward(int count, int key) {
   (void)count, (void)key;
   int start = line_start();
-  if (start == rl_point && start > 0) start--;
-  rl_kill_text(rl_point, start);
-  rl_point = start;
+  if (start == *rl.point && start > 0) start--;
+  rl.kill_text(*rl.point, start);
+  *rl.point = start;
   return 0;
 }
 
@@ -224,42 +223,42 @@ static int go_down(int count, int key);
 static bool move_row(int by) {
   if (!lay_out()) return false;
   const Layout *l = &edit.layout;
-  size_t row = layout_row(l, (size_t)rl_point);
+  size_t row = layout_row(l, (size_t)*rl.point);
   if (by < 0 ? row == 0 : row + 1 == l->row_count) return false;
-  if (rl_last_func != go_up && rl_last_func != go_down)
-    edit.column = layout_column(l, (size_t)rl_point);
-  rl_point = (int)layout_at(l, by < 0 ? row - 1 : row + 1, edit.column);
+  if (*rl.last_func != go_up && *rl.last_func != go_down)
+    edit.column = layout_column(l, (size_t)*rl.point);
+  *rl.point = (int)layout_at(l, by < 0 ? row - 1 : row + 1, edit.column);
   return true;
 }
 
 /* Recalls another entry, at the end of which the cursor stands then. */
 static int recall(rl_command_func_t *entry, int count, int key) {
   int status = entry(count, key);
-  if (lay_out()) edit.column = layout_column(&edit.layout, (size_t)rl_point);
+  if (lay_out()) edit.column = layout_column(&edit.layout, (size_t)*rl.point);
   return status;
 }
 
 static int go_up(int count, int key) {
-  return move_row(-1) ? 0 : recall(rl_get_previous_history, count, key);
+  return move_row(-1) ? 0 : recall(rl.get_previous_history, count, key);
 }
 
 static int go_down(int count, int key) {
-  return move_row(1) ? 0 : recall(rl_get_next_history, count, key);
+  return move_row(1) ? 0 : recall(rl.get_next_history, count, key);
 }
 
 /* A bracket that closes, as the first character of a line, goes back to where
  * its partner's line began to be indented. */
 static int insert_closing(int count, int key) {
-  int start = line_start(), blanks = rl_point - start;
-  bool first = (int)strspn(rl_line_buffer + start, " ") >= blanks;
-  if (!first || start == 0 || !lay_out()) return rl_insert(count, key);
-  size_t depth = layout_depth(&edit.layout, (size_t)rl_point);
-  rl_begin_undo_group();
-  rl_delete_text(start, rl_point);
-  rl_point = start;
+  int start = line_start(), blanks = *rl.point - start;
+  bool first = (int)strspn(*rl.buffer + start, " ") >= blanks;
+  if (!first || start == 0 || !lay_out()) return rl.insert(count, key);
+  size_t depth = layout_depth(&edit.layout, (size_t)*rl.point);
+  rl.begin_undo_group();
+  rl.delete_text(start, *rl.point);
+  *rl.point = start;
   insert_blanks(INDENT * (depth ? depth - 1 : 0));
-  rl_insert(count, key);
-  rl_end_undo_group();
+  rl.insert(count, key);
+  rl.end_undo_group();
   return 0;
 }
 
@@ -280,7 +279,7 @@ static char *read_paste(size_t *len) {
   FILE *out = open_memstream(&text, len);
   if (!out) return NULL;
   for (size_t found = 0; found < n && !edit.pressed();) {
-    int c = rl_read_key();
+    int c = rl.read_key();
     if (c == EOF) break;
     fputc(c, out);
     found = c == end[found] ? found + 1 : c == end[0];
@@ -305,16 +304,16 @@ static int paste(int count, int key) {
   char *clean = raw ? paste_clean(raw, len, edit.prompt) : NULL;
   free(raw);
   if (!clean) return 0;
-  bool typed = rl_point == rl_end;
-  rl_insert_text(clean);
+  bool typed = *rl.point == *rl.end;
+  rl.insert_text(clean);
   free(clean);
   if (!typed) return 0;
-  size_t entry = paste_entry(rl_line_buffer, is_unfinished);
+  size_t entry = paste_entry(*rl.buffer, is_unfinished);
   if (!entry) return 0;
   edit_drop_paste();
-  edit.pasted = strdup(rl_line_buffer + entry);
-  rl_delete_text((int)entry - 1, rl_end);
-  rl_point = rl_end;
+  edit.pasted = strdup(*rl.buffer + entry);
+  rl.delete_text((int)entry - 1, *rl.end);
+  *rl.point = *rl.end;
   return accept(key);
 }
 
@@ -337,7 +336,7 @@ static char *next_pasted(void) {
 }
 
 static int insert_pasted(void) {
-  if (edit.pasted) rl_insert_text(edit.pasted);
+  if (edit.pasted) rl.insert_text(edit.pasted);
   edit_drop_paste();
   return 0;
 }
@@ -346,7 +345,7 @@ static int insert_pasted(void) {
 
 /* What of a completion is listed: of a path, its last part. */
 static const char *listed(const char *match) {
-  const char *slash = rl_filename_completion_desired ? strrchr(match, '/') : 0;
+  const char *slash = *rl.filename_completion_desired ? strrchr(match, '/') : 0;
   return slash && slash[1] ? slash + 1 : match;
 }
 
@@ -400,10 +399,10 @@ static void list_matches(char **matches, int count, int longest) {
   }
   size_t most = rows / 2 < 2 ? 2 : rows / 2;
   if (most > BELOW_MOST) most = BELOW_MOST;
-  char *text = strndup(rl_line_buffer, (size_t)rl_point);
+  char *text = strndup(*rl.buffer, (size_t)*rl.point);
   size_t common = strlen(matches[0]);
-  Cursor at = {text, (size_t)rl_point - common};
-  char *about = text && common <= (size_t)rl_point && n <= most
+  Cursor at = {text, (size_t)*rl.point - common};
+  char *about = text && common <= (size_t)*rl.point && n <= most
                     ? complete_about(&at, matches[1])
                     : NULL;
   if (about) list_with_text(matches, n, width, &at);
@@ -414,72 +413,70 @@ static void list_matches(char **matches, int count, int longest) {
 
 /* --- Keys ----------------------------------------------------------------- */
 
-/* Our function wherever readline's is bound. */
-static const struct Replacement {
-  rl_command_func_t *theirs, *ours;
-} replacements[] = {
-    {rl_newline, enter},
-    {rl_get_previous_history, go_up},
-    {rl_get_next_history, go_down},
-    {rl_beg_of_line, go_line_start},
-    {rl_end_of_line, go_line_end},
-    {rl_kill_line, kill_forward},
-    {rl_unix_line_discard, kill_backward},
-    {rl_clear_screen, clear_screen},
-    {rl_bracketed_paste_begin, paste},
-};
-enum { REPLACED = sizeof replacements / sizeof *replacements };
-
-static void replace(const struct Replacement *r, Keymap map) {
-  char **keys = rl_invoking_keyseqs_in_map(r->theirs, map);
+/* Puts our function wherever readline's is bound. */
+static void replace(rl_command_func_t *theirs, rl_command_func_t *ours,
+                    Keymap map) {
+  char **keys = rl.invoking_keyseqs_in_map(theirs, map);
   for (char **key = keys; keys && *key; key++) {
-    rl_bind_keyseq_in_map(*key, r->ours, map);
+    rl.bind_keyseq_in_map(*key, ours, map);
     free(*key);
   }
   free(keys);
 }
 
+static void replace_all(Keymap map) {
+  replace(rl.newline, enter, map);
+  replace(rl.get_previous_history, go_up, map);
+  replace(rl.get_next_history, go_down, map);
+  replace(rl.beg_of_line, go_line_start, map);
+  replace(rl.end_of_line, go_line_end, map);
+  replace(rl.kill_line, kill_forward, map);
+  replace(rl.unix_line_discard, kill_backward, map);
+  replace(rl.clear_screen, clear_screen, map);
+  replace(rl.bracketed_paste_begin, paste, map);
+}
+
 /* Binds a key that does what readline binds it to by itself, or nothing. */
 static void bind(const char *key, rl_command_func_t *theirs,
                  rl_command_func_t *ours, Keymap map) {
-  rl_command_func_t *now = rl_function_of_keyseq(key, map, NULL);
-  if (!now || now == theirs) rl_bind_keyseq_in_map(key, ours, map);
+  rl_command_func_t *now = rl.function_of_keyseq(key, map, NULL);
+  if (!now || now == theirs) rl.bind_keyseq_in_map(key, ours, map);
 }
 
 static void bind_keys(Keymap map) {
-  for (int i = 0; i < REPLACED; i++) replace(&replacements[i], map);
-  bind("}", rl_insert, insert_closing, map);
-  bind(")", rl_insert, insert_closing, map);
-  bind("]", rl_insert, insert_closing, map);
-  bind("\\e[5~", NULL, rl_get_previous_history, map); /* Page Up and Down */
-  bind("\\e[6~", NULL, rl_get_next_history, map);
+  replace_all(map);
+  bind("}", rl.insert, insert_closing, map);
+  bind(")", rl.insert, insert_closing, map);
+  bind("]", rl.insert, insert_closing, map);
+  bind("\\e[5~", NULL, rl.get_previous_history, map); /* Page Up and Down */
+  bind("\\e[6~", NULL, rl.get_next_history, map);
 }
 
 /* Terminals that can move up and erase a line by ECMA-48's sequence have the
  * others that screen.c uses as well. */
 static bool moves_up(void) {
-  const char *erase = rl_get_termcap("ce");
-  return rl_get_termcap("up") && erase && !strncmp(erase, "\033[", 2);
+  const char *erase = rl.get_termcap("ce");
+  return rl.get_termcap("up") && erase && !strncmp(erase, "\033[", 2);
 }
 
 bool edit_init(const Repl *r, bool (*pressed)(void)) {
   edit.repl = r;
   edit.pressed = pressed;
-  rl_variable_bind("show-all-if-ambiguous", "on");
-  rl_initialize(); /* reads the user's inputrc, which is the last to say */
+  rl.variable_bind("show-all-if-ambiguous", "on");
+  rl.initialize(); /* reads the user's inputrc, which is the last to say */
   if (!moves_up()) return false;
-  rl_catch_sigwinch = 0;
-  rl_redisplay_function = redisplay;
-  rl_completion_display_matches_hook = list_matches;
-  rl_startup_hook = insert_pasted;
+  *rl.catch_sigwinch = 0;
+  *rl.redisplay_function = redisplay;
+  *rl.completion_display_matches_hook = list_matches;
+  *rl.startup_hook = insert_pasted;
   /* Otherwise the terminal's line-discard key is bound anew for each line. */
-  rl_variable_bind("bind-tty-special-chars", "off");
-  bind_keys(rl_get_keymap_by_name("emacs"));
-  bind_keys(rl_get_keymap_by_name("vi-insert"));
-  Keymap command = rl_get_keymap_by_name("vi-command");
-  for (int i = 0; i < REPLACED; i++) replace(&replacements[i], command);
-  bind("\\e\\C-m", rl_vi_editing_mode, insert_newline,
-       rl_get_keymap_by_name("emacs")); /* Alt-Enter */
+  rl.variable_bind("bind-tty-special-chars", "off");
+  bind_keys(rl.get_keymap_by_name("emacs"));
+  bind_keys(rl.get_keymap_by_name("vi-insert"));
+  Keymap command = rl.get_keymap_by_name("vi-command");
+  replace_all(command);
+  bind("\\e\\C-m", rl.vi_editing_mode, insert_newline,
+       rl.get_keymap_by_name("emacs")); /* Alt-Enter */
   return true;
 }
 
@@ -491,7 +488,7 @@ char *edit_read(const char *prompt, bool whole) {
   char *entry = next_pasted();
   if (entry) return entry;
   screen_begin();
-  return readline(prompt);
+  return rl.line(prompt);
 }
 
 #else

@@ -27,11 +27,10 @@
 #include "repl/pager.h"
 
 #if RLY_READLINE
-#include <readline/history.h>
-#include <readline/readline.h>
 
 #include "repl/edit.h"
 #include "repl/history.h"
+#include "repl/readline.h"
 #include "repl/words.h"
 #endif
 
@@ -63,6 +62,7 @@ static char *plain_line(const char *prompt) {
 /* Readline's hooks take no argument, so the prompt's state is kept here. */
 static const Repl *repl;
 static int indentation;
+static bool loaded; /* readline is there */
 static bool edits_entries;
 static volatile sig_atomic_t resized;
 
@@ -104,7 +104,7 @@ static char *text_to_cursor(int end) {
   char *text = malloc(before + (size_t)end + 1);
   if (!text) return NULL;
   if (before) memcpy(text, repl->entry.text, before);
-  memcpy(text + before, rl_line_buffer, (size_t)end);
+  memcpy(text + before, *rl.buffer, (size_t)end);
   text[before + (size_t)end] = '\0';
   return text;
 }
@@ -127,10 +127,10 @@ static char **complete(const char *word, int start, int end) {
   bool files = words_are_files(&at);
   offered_count = offered_next = 0;
   if (!files) words_offer(repl, &at, take_offer, NULL);
-  rl_attempted_completion_over = !files;
-  char **matches = rl_completion_matches(
-      word, files ? rl_filename_completion_function : next_offer);
-  rl_completion_append_character = character_behind(&at, files, matches);
+  *rl.attempted_completion_over = !files;
+  char **matches = rl.completion_matches(
+      word, files ? rl.filename_completion_function : next_offer);
+  *rl.completion_append_character = character_behind(&at, files, matches);
   free(text);
   return matches;
 }
@@ -139,7 +139,7 @@ static char **complete(const char *word, int start, int end) {
  * word.  Readline calls this before it looks for the word's beginning, so the
  * beginning is found here first, by the characters that end a file name. */
 static char *break_characters(void) {
-  char *text = text_to_cursor(rl_point);
+  char *text = text_to_cursor(*rl.point);
   Cursor at = {text, text ? strlen(text) : 0};
   while (at.start && !strchr(" \"", text[at.start - 1])) at.start--;
   bool files = text && words_are_files(&at);
@@ -156,8 +156,8 @@ static char *break_characters(void) {
  * open. */
 static int key_that_ends(void) {
   static bool answered;
-  bool searches = RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH);
-  answered = RL_ISSTATE(RL_STATE_MOREINPUT) && !searches && !answered;
+  bool searches = readline_is(RL_STATE_ISEARCH | RL_STATE_NSEARCH);
+  answered = readline_is(RL_STATE_MOREINPUT) && !searches && !answered;
   return answered ? 'n' : '\r';
 }
 
@@ -187,11 +187,11 @@ static int read_key(FILE *in) {
 }
 
 static int insert_indent(void) {
-  for (int i = 0; i < indentation; i++) rl_insert_text(" ");
+  for (int i = 0; i < indentation; i++) rl.insert_text(" ");
   return 0;
 }
 
-static void recall(const char *entry) { add_history(entry); }
+static void recall(const char *entry) { rl.add_history(entry); }
 
 static bool was_pressed(void) { return pressed; }
 
@@ -201,16 +201,18 @@ static bool was_pressed(void) { return pressed; }
 void line_init(const Repl *r) {
   static bool ready;
   repl = r;
-  if (ready) edit_for(r);
+  if (ready && loaded) edit_for(r);
   if (!r->tty || ready) return;
   ready = true;
-  rl_catch_signals = 0;
-  rl_readline_name = "rly";
-  rl_getc_function = read_key;
-  rl_startup_hook = insert_indent;
-  rl_attempted_completion_function = complete;
-  rl_completion_word_break_hook = break_characters;
-  rl_variable_bind("enable-bracketed-paste", "on");
+  loaded = readline_load();
+  if (!loaded) return;
+  *rl.catch_signals = 0;
+  *rl.readline_name = "rly";
+  *rl.getc_function = read_key;
+  *rl.startup_hook = insert_indent;
+  *rl.attempted_completion_function = complete;
+  *rl.completion_word_break_hook = break_characters;
+  rl.variable_bind("enable-bracketed-paste", "on");
   edits_entries = isatty(STDOUT_FILENO) && edit_init(r, was_pressed);
   history_load(recall);
 }
@@ -231,7 +233,7 @@ static char *edited(const char *prompt, bool whole) {
   sigaddset(&signals, SIGWINCH);
   sigprocmask(SIG_BLOCK, &signals, &before);
   sigaction(SIGWINCH, &mine, &theirs);
-  char *line = edits_entries ? edit_read(prompt, whole) : readline(prompt);
+  char *line = edits_entries ? edit_read(prompt, whole) : rl.line(prompt);
   sigaction(SIGWINCH, &theirs, NULL);
   sigprocmask(SIG_SETMASK, &before, NULL);
   if (pressed) edit_drop_paste();
@@ -240,14 +242,16 @@ static char *edited(const char *prompt, bool whole) {
 
 static char *read_text(const char *prompt, int indent, bool whole) {
   indentation = indent;
-  return isatty(STDIN_FILENO) ? edited(prompt, whole) : plain_line(prompt);
+  bool edits = loaded && isatty(STDIN_FILENO);
+  return edits ? edited(prompt, whole) : plain_line(prompt);
 }
 
 /* An entry equal to the previous one is not added to the history again. */
 void line_remember(const char *entry) {
-  HIST_ENTRY *last = history_get(history_base + history_length - 1);
+  if (!loaded) return;
+  HIST_ENTRY *last = rl.history_get(*rl.history_base + *rl.history_length - 1);
   if (last && !strcmp(last->line, entry)) return;
-  add_history(entry);
+  rl.add_history(entry);
   history_append(entry);
 }
 

@@ -52,6 +52,19 @@ END
 (Tensor[(2), float32] [1.0, 1.0], 2)
 OUT
 
+# Libraries that a run may not need are loaded by what needs them: each costs
+# every start (repl/readline.h, io/libzip.h).
+my $loads = do {
+  local $ENV{LD_DEBUG} = 'files';
+  rly('-e', '1');
+};
+SKIP: {
+  skip 'this system does not tell what it loads', 1
+      unless $loads->{err} =~ /libc\.so/;
+  unlike($loads->{err}, qr/libreadline|libtinfo|libzip/,
+         'a run loads neither readline nor libzip');
+}
+
 # --- Checks at run time -----------------------------------------------------
 
 # A program in which every dimension is known checks nothing.

@@ -167,8 +167,8 @@ fuzz_attrs := $(B)/fuzz/attrs
         deps-graph deps-onnx deps-python deps-notebook deps-editors ready \
         demo examples test check conformance serial neon lint format promote \
         docs bench soak oom-tables walk threads depth sweep pass-agree \
-        fuzz-passes planted late fuzz fuzz-grad fuzz-attrs rules-agree guided \
-        deps-guided install install-strip uninstall dist wheel clean help \
+        fuzz-passes planted late fuzz fuzz-grad kinks fuzz-attrs rules-agree \
+        guided deps-guided install install-strip uninstall dist wheel clean help \
         FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -541,6 +541,9 @@ fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
 
 fuzz-grad: all  ## N random smooth functions: derivatives against differences
 	@RLY=$(B)/rly perl fuzz/smooth --count $(N) --seed $(SEED)
+
+kinks:          ## what PyTorch has at kinks, for the tests of gradients
+	@python3 tests/gradient/kinks.py > tests/gradient/kinks.rly
 
 fuzz-passes: $(differ) ## what passes make of such programs, drawn by the seed
 	@$(differ) --ways 1 --count $(N) --seed $(SEED) --size $(SIZE)

@@ -2,12 +2,13 @@
 # source folders; what re2c, lemon and embed generate, in build/MODE/gen/.
 #
 #   make [MODE=release|debug|asan|tsan|cov|guided] [CC=clang] [READLINE=0]
-#        [OPENMP=0] [V=1]
+#        [OPENMP=0] [MPI=0] [V=1]
 #   make help
 
 MODE     ?= release
 READLINE ?= 1
 ONNX     ?= $(if $(wildcard /usr/include/protobuf-c/protobuf-c.h),1,0)
+MPI      ?= $(if $(shell command -v mpicc 2>/dev/null),1,0)
 OPENMP   ?= $(if $(findstring clang,$(CC)),0,1)
 PREFIX   ?= /usr/local
 
@@ -16,6 +17,7 @@ GEN := $(B)/gen
 RLY := $(B)/rly
 LIB := $(B)/parts.a
 STATIC := $(B)/librly.a
+TEAM := $(if $(filter 1,$(MPI)),$(B)/rly-mpi.so)
 SO  := $(B)/librly.so
 Q   := $(if $(V),,@)
 
@@ -38,6 +40,7 @@ GRAPH_PACKAGES := graphviz
 FFTW_PACKAGES  := libfftw3-dev
 EDITOR_PACKAGES := neovim vim emacs-nox zsh fish
 PYTHON_PACKAGES := python3-numpy python3-cffi python3-pytest
+MPI_PACKAGES   := libopenmpi-dev openmpi-bin
 NOTEBOOK_PACKAGES := python3-ipykernel python3-jupyter-client
 ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
 DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all \
@@ -94,6 +97,7 @@ FLAGS_kernels/ref := -O3
 FLAGS_kernels/math := -O3
 FLAGS_kernels/simd := -O3
 FLAGS_kernels/drive := -O3
+FLAGS_team     := -O3
 FLAGS_bench    := -O3
 # gcc interleaves independent lines of arithmetic only if told to.
 FLAGS_kernels/simd/elementwise.c := \
@@ -120,7 +124,7 @@ STDLIB  := $(wildcard stdlib/*.rly stdlib/gradients/*.rly \
 
 lib_src  := $(filter-out stdlib/embed.c kernels/simd/%,\
               $(sort $(shell find $(wildcard $(FOLDERS)) -name '*.c')))
-rly_src  := $(wildcard repl/*.c server/*.c)
+rly_src  := $(wildcard repl/*.c server/*.c team/*.c)
 unit_src := $(wildcard tests/unit/*.c tests/ulp/*.c)
 conf_src := $(wildcard tests/conformance/*.c)
 bench_src := $(wildcard bench/*.c)
@@ -163,17 +167,12 @@ fuzz_attrs := $(B)/fuzz/attrs
 
 # --- Building ---------------------------------------------------------------
 
-.PHONY: all lib units deps deps-bench deps-fftw deps-neon deps-browser \
-        deps-graph deps-onnx deps-python deps-notebook deps-editors ready \
-        demo examples test check conformance serial neon lint format promote \
-        docs bench soak oom-tables walk threads depth sweep pass-agree \
-        fuzz-passes planted late fuzz fuzz-grad kinks fuzz-attrs rules-agree \
-        guided deps-guided install install-strip uninstall dist wheel clean help \
-        FORCE
+# What has a line in `make help` is no file; nor are these.
+.PHONY: FORCE ready check $(shell sed -n 's/^\([a-z-]*\):[^\#]*\#\# .*/\1/p' Makefile)
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(RLY)     ## build/MODE/rly (the default)
+all: $(RLY) $(TEAM) ## build/MODE/rly (the default)
 lib: $(STATIC) $(SO) ## build/MODE/librly.a and librly.so
 units: $(units) ## the C unit tests, without running them
 
@@ -188,6 +187,16 @@ $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(LINK) -rdynamic -Xlinker -u -Xlinker rly_operator_add \
 	  $^ $(RLY_ONNX) $(LDLIBS) -o $@
+
+# What `rly train` loads where mpirun started it.
+$(B)/rly-mpi.so: team/mpi/mpi.c team/team.h $(B)/flags | $(gen_hdr)
+	@echo "  link  $@"
+	$(Q)OMPI_CC="$(CC)" MPICH_CC="$(CC)" mpicc $(PREPROCESS) $(COMPILE) \
+	  $(WARN) $(LDFLAGS) -shared -fvisibility=default $< -o $@
+
+$(B)/team/cost: team/mpi/cost.c team/mpi/mpi.c $(B)/team/sum.o $(LIB)
+	$(Q)OMPI_CC="$(CC)" MPICH_CC="$(CC)" mpicc $(PREPROCESS) $(COMPILE) \
+	  $(WARN) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # The library with the names of all its functions, for the program and tests.
 $(LIB): $(lib_obj)
@@ -225,6 +234,8 @@ $(oom): $(oom).o $(B)/tests/oom/main.o \
 	@echo "  link  $@"
 	$(Q)$(LINK) $(patsubst %,-Xlinker --wrap=%,\
 	  malloc calloc realloc aligned_alloc free) $^ $(LDLIBS) -o $@
+
+$(B)/tests/unit/team_test: $(B)/team/sum.o
 
 # So that the places it prints are those of the file.
 $(B)/tests/late/late: LINK += -no-pie
@@ -415,6 +426,9 @@ deps-fftw:      ## install the FFT of an example, which a test builds
 deps-python:    ## install what the Python package and its tests need
 	@.ci/deps $(PYTHON_PACKAGES)
 
+deps-mpi:       ## install what trains in several processes
+	@.ci/deps $(MPI_PACKAGES)
+
 deps-notebook:  ## install what the tests of the notebook's kernel need
 	@.ci/deps $(NOTEBOOK_PACKAGES)
 
@@ -523,6 +537,9 @@ kills: all      ## KILLS writers of files killed, each at a moment by chance
 kill-train: all ## ROUNDS (100) runs of `rly train` killed, and resumed
 	@ROUNDS=$(or $(ROUNDS),100) prove -v tests/t/train.t
 
+kill-team: all  ## ROUNDS (100) runs in several processes killed, and resumed
+	@ROUNDS=$(or $(ROUNDS),100) prove -v tests/t/team.t
+
 threads: $(B)/tests/unit/sessions_test ## sessions on threads; MODE=tsan
 	@$<
 
@@ -565,6 +582,10 @@ fuzz-attrs: $(fuzz_attrs) ## N programs an operator, of hostile numbers
 bench: all $(bench) ## speed beside its peers; BENCH=control runs one group
 	@$(bench) $(BENCH)
 
+PROCESSES ?= 2
+bench-mpi: all $(B)/team/cost ## the sum over PROCESSES beside MPI's own
+	@mpirun --oversubscribe -n $(PROCESSES) $(B)/team/cost
+
 # Where things are installed; @NAME@ in a template is what NAME says here.
 # LIBDIR may be lib/x86_64-linux-gnu below PREFIX.
 BINDIR     ?= $(PREFIX)/bin
@@ -592,6 +613,7 @@ fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
 
 install: all lib ## into $(DESTDIR)$(PREFIX); places above in the Makefile
 	install -D -m 755 $(RLY) $(bin)/rly
+	$(if $(TEAM),install -D -m 644 $(TEAM) $(bin)/../lib/rly/rly-mpi.so)
 	install -D -m 644 include/rly.h $(DESTDIR)$(INCLUDEDIR)/rly.h
 	install -D -m 644 $(STATIC) $(dir)/librly.a
 	install -D -m 644 $(SO) $(dir)/librly.so.$(VERSION)
@@ -614,7 +636,7 @@ install-strip: install ## the same without what only debuggers read
 	$(STRIP) --strip-debug $(dir)/librly.a
 
 uninstall:      ## remove what `make install` with the same settings put there
-	rm -f $(bin)/rly $(DESTDIR)$(INCLUDEDIR)/rly.h \
+	rm -f $(bin)/rly $(bin)/../lib/rly/rly-mpi.so $(DESTDIR)$(INCLUDEDIR)/rly.h \
 	  $(addprefix $(dir)/,librly.a librly.so.$(VERSION) $(SONAME) librly.so \
 	    pkgconfig/rly.pc) $(man)/man1/rly.1 $(man)/man3/librly.3 $(emacs) \
 	  $(foreach row,$(completions),$(lastword $(subst :, ,$(row)))) \

@@ -22,18 +22,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "repl/user.h"
+
 /* Puts this program's folder first in PATH.  Returns false on failure.  Once
  * only: a PATH that begins with the folder is left as it is. */
 static bool find_ourselves(void) {
-  char self[4096];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (n <= 0) return false;
-  self[n] = '\0';
-  *strrchr(self, '/') = '\0';
+  char self[USER_PATH_MAX];
+  if (!own_folder(self)) return false;
   const char *path = getenv("PATH");
   size_t len = strlen(path ? path : "");
   if (path && !strncmp(path, self, strlen(self))) return true;
-  char *longer = malloc((size_t)n + len + 2);
+  char *longer = malloc(strlen(self) + len + 2);
   if (!longer) return false;
   sprintf(longer, "%s:%s", self, path ? path : "");
   bool ok = setenv("PATH", longer, 1) == 0;

@@ -81,7 +81,8 @@ static rly_status call_int(rly_session *s, const char *name, int64_t *out) {
 static rly_status do_step(Training *t, StepReport *r) {
   rly_value *v;
   double start = train_now();
-  rly_status status = call(t->session, "train.step", &v);
+  rly_status status =
+      t->team ? train_team_step(t, &v) : call(t->session, "train.step", &v);
   if (status != RLY_OK) return status;
   *r = (StepReport){.loss = float_of(v, 0),
                     .norm = float_of(v, 1),
@@ -166,7 +167,7 @@ static void find_nan(Training *t) {
 static int stop_at_nan(Training *t, const StepReport *r) {
   train_show_end(t);
   int status = train_keep(t);
-  if (status) return status;
+  if (status || !train_leads(t)) return status ? status : 2;
   bool loss = !isfinite(r->loss);
   double x = loss ? r->loss : r->norm;
   fprintf(stderr, "rly: step %lld: the %s is %s; the weights before are kept\n",
@@ -198,7 +199,7 @@ static int go_on(Training *t) {
   rly_status counted = call_int(t->session, "train.without", &without);
   bool over = patience && without >= (int64_t)patience;
   int code = exit_status(counted);
-  while (!code && !over && !asked && t->step < t->steps) {
+  while (!code && !over && !train_agree(t, asked) && t->step < t->steps) {
     StepReport r;
     rly_status status = do_step(t, &r);
     if (status != RLY_OK) return exit_status(status);
@@ -214,7 +215,7 @@ static int go_on(Training *t) {
 /* What a user wants to know at the end. */
 static int say_end(Training *t) {
   char line[512];
-  bool stopped = asked && t->step < t->steps;
+  bool stopped = train_agree(t, asked) && t->step < t->steps;
   train_show_end(t);
   int code = train_keep(t);
   if (!code) code = train_write_weights(t, "weights");
@@ -225,29 +226,46 @@ static int say_end(Training *t) {
                    : "%lld steps of %lld; the weights are in "
                      "%s/weights.safetensors\n",
            (long long)t->step, (long long)t->steps, t->folder);
+  if (!train_leads(t)) return stopped ? 130 : 0;
   FILE *out = t->log == stdout || stopped ? stderr : stdout;
   fputs(line, out);
   return stopped ? 130 : 0;
 }
 
 static int train(Training *t) {
-  rly_status status = call_int(t->session, "train.per_epoch", &t->per_epoch);
-  if (status != RLY_OK) return exit_status(status);
-  if (t->per_epoch < 1)
-    return host_usage(t->h, "there is no example to learn from");
-  t->steps = t->epochs * t->per_epoch;
-  int code = train_open(t);
-  if (!code) code = train_log_open(t);
-  if (code) return code;
   t->first = t->step;
   t->begun = t->shown = train_now();
   t->smooth = NAN;
   train_show_begin(t);
   catch_signals(t->session);
-  code = go_on(t);
+  int code = go_on(t);
   if (!code) code = say_end(t);
   running = NULL;
   return code;
+}
+
+/* All that comes before the first step. */
+static int begin(Training *t) {
+  int code = train_check_team(t);
+  if (!code) code = prepare(t, t->h);
+  if (code || t->h->cli->print) return code;
+  t->session = host_session(t->h, false);
+  if (!t->session) return 3;
+  rly_status status = call_int(t->session, "train.per_epoch", &t->per_epoch);
+  if (status != RLY_OK) return exit_status(status);
+  if (t->per_epoch < 1)
+    return host_usage(t->h, "there is no example to learn from");
+  t->steps = t->epochs * t->per_epoch;
+  code = train_open(t);
+  return code ? code : train_log_open(t);
+}
+
+/* The process that leads goes first: what is wrong is then said once. */
+static int begin_together(Training *t) {
+  int code = (int)train_agree(t, train_leads(t) ? begin(t) : 0);
+  if (code || !t->team) return code;
+  t->step = train_agree(t, train_leads(t) ? t->step : 0);
+  return (int)train_agree(t, train_leads(t) ? 0 : begin(t));
 }
 
 /* A context's memory is its program's, and so is the texts'. */
@@ -258,14 +276,13 @@ static int run_train(Host *h) {
                 .epochs = (int64_t)h->cli->epochs};
   strbuf_init(&t.text, h->program->mem);
   strbuf_init(&t.settings, h->program->mem);
-  int code = prepare(&t, h);
-  if (!code && h->cli->print) code = print_program(&t);
-  else if (!code) {
-    t.session = host_session(h, false);
-    code = t.session ? train(&t) : 3;
-    if (t.session) host_session_free(h, t.session);
-  }
+  int code = train_join(&t);
+  if (!code) code = begin_together(&t);
+  bool agreed = code;
+  if (!code) code = h->cli->print ? print_program(&t) : train(&t);
   host_report(h);
+  train_leave(&t, code, agreed || code == 2 || code == 130);
+  if (t.session) host_session_free(h, t.session);
   if (t.log && t.log != stdout) fclose(t.log);
   free(t.made);
   strbuf_done(&t.text);

@@ -1,11 +1,13 @@
 /* What the files of `rly train` share: train.c goes on step by step,
- * train_text.c writes the program that does the steps, train_keep.c keeps runs
- * in files, train_show.c tells how it goes. */
+ * train_text.c writes the program that does the steps, train_team.c does them
+ * in several processes, train_keep.c keeps runs in files, train_show.c tells
+ * how it goes. */
 #ifndef REPL_TRAIN_H
 #define REPL_TRAIN_H
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "team/team.h"
 
 /* What a step gave (@train.step). */
 typedef struct StepReport {
@@ -37,10 +39,29 @@ typedef struct Training {
   int64_t seen;  /* examples since then */
   double shown;  /* when the last line was written */
   FILE *log;
+  const Team *team; /* of several processes; NULL: this one alone */
+  TeamSum *sum;     /* over the shards of all */
+  TeamPart *parts;  /* what its bytes are */
+  rly_value *form;  /* a value such as the sum is to be */
 } Training;
 
 /* Seconds of a clock that never goes back. */
 double train_now(void);
+
+/* --- train_team.c --------------------------------------------------------- */
+
+/* Joins the processes that mpirun started, if it did; 0 or an exit status. */
+int train_join(Training *t);
+/* Has each process a shard?  0 or an exit status. */
+int train_check_team(const Training *t);
+/* Shows this process how it goes, and keeps the run? */
+bool train_leads(const Training *t);
+/* The largest of what the processes say, to all; alone: one's own. */
+int64_t train_agree(const Training *t, int64_t mine);
+/* What @train.step() does, together. */
+rly_status train_team_step(Training *t, rly_value **out);
+/* Ends the team: with a code that the others do not know of, all processes. */
+void train_leave(Training *t, int code, bool agreed);
 
 /* --- train_text.c --------------------------------------------------------- */
 

@@ -159,6 +159,15 @@ static int name_folder(Training *t) {
   return 0;
 }
 
+/* The process that leads has chosen the step. */
+static int go_on_behind(Training *t) {
+  t->saved = t->step;
+  if (!t->step) return 0;
+  rly_status loaded = train_load(t, t->session, t->step);
+  host_report(t->h);
+  return exit_status(loaded);
+}
+
 int train_open(Training *t) {
   char path[PATH_ROOM];
   int status = name_folder(t);
@@ -166,6 +175,7 @@ int train_open(Training *t) {
   int64_t newest = -1;
   each_step(t, see_newest, &newest);
   t->saved = -1;
+  if (!train_leads(t)) return go_on_behind(t);
   if (newest < 0) return make_folder(t);
   if (!t->h->cli->resume)
     return host_usage(t->h,
@@ -197,7 +207,7 @@ static void drop_oldest(Training *t) {
 
 int train_keep(Training *t) {
   char path[PATH_ROOM];
-  if (t->saved == t->step) return 0;
+  if (t->saved == t->step || !train_leads(t)) return 0;
   if (!path_of_step(t, path, t->step)) return 1;
   rly_status status = rly_session_save(t->session, path);
   host_report(t->h);
@@ -210,6 +220,7 @@ int train_keep(Training *t) {
 int train_write_weights(Training *t, const char *name) {
   char path[PATH_ROOM], file[64];
   snprintf(file, sizeof file, "%s.safetensors", name);
+  if (!train_leads(t)) return 0;
   if (!path_of(t, path, file)) return 1;
   rly_value *w;
   rly_status status =

@@ -22,7 +22,7 @@ double train_now(void) {
 
 int train_log_open(Training *t) {
   const char *path = t->h->cli->log;
-  if (!path) return 0;
+  if (!path || !train_leads(t)) return 0;
   t->log =
       !strcmp(path, "-") ? stdout : fopen(path, t->h->cli->resume ? "a" : "w");
   if (t->log) return 0;
@@ -58,9 +58,10 @@ static void log_epoch(const Training *t, const EpochReport *e) {
 
 /* --- Lines --------------------------------------------------------------- */
 
-/* A log on stdout is for a program: nothing else is written there. */
+/* A log on stdout is for a program: nothing else is written there.  Of several
+ * processes one tells. */
 static bool is_silent(const Training *t) {
-  return t->h->cli->quiet || t->log == stdout;
+  return t->h->cli->quiet || t->log == stdout || !train_leads(t);
 }
 
 static void put_duration(StrBuf *out, double seconds) {
@@ -88,8 +89,14 @@ static void put_line(const Training *t, const StepReport *r,
   strbuf_add(out, e ? "" : " left");
 }
 
+/* mpirun gives its processes terminals of its own, wherever it writes itself.
+ */
+static bool is_drawn(const Training *t) {
+  return !t->team && is_terminal(stdout);
+}
+
 static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
-  bool drawn = is_terminal(stdout);
+  bool drawn = is_drawn(t);
   double now = train_now(), wait = drawn ? 0.1 : PATIENCE;
   if (is_silent(t) || (!e && now - t->shown < wait)) return;
   t->shown = now;
@@ -126,5 +133,5 @@ void train_show_epoch(Training *t, const StepReport *r, const EpochReport *e) {
 }
 
 void train_show_end(const Training *t) {
-  if (is_terminal(stdout) && !is_silent(t)) host_write(t->h, "\r\x1b[K", 4);
+  if (is_drawn(t) && !is_silent(t)) host_write(t->h, "\r\x1b[K", 4);
 }

@@ -11,6 +11,10 @@
  * The text keeps all that a run needs to go on in cells, and gives
  *
  *   @train.step()       a step: (loss, norm, rate, examples)
+ *   @train.batch(step)  what its examples are made from; with more shards than
+ *                       one, @train.shards(batch) says how many it has,
+ *                       @train.shard(batch, k) gives one's part of the sum, and
+ *                       @train.apply(sum, batch) is the step with the sum
  *   @train.look()       the loss of the step to come
  *   @train.epoch()      the end of an epoch: (loss, validation, best, without)
  *   @train.per_epoch()  how many steps that is
@@ -45,6 +49,24 @@ static void put_parts(Plan *p, const char *from) {
 static void put_tuple(Plan *p, const rly_function *f, const char *call) {
   bool tuple = rly_type_kind(rly_function_result_type(f)) == RLY_TUPLE;
   strbuf_addf(&p->t->text, tuple ? "%s" : "(%s,)", call);
+}
+
+static void put_type(Plan *p, const rly_type *t, const char *form) {
+  char *text = rly_type_text(p->p, t);
+  strbuf_addf(&p->t->text, form, text ? text : "");
+  rly_text_free(p->t->h->cx, text);
+}
+
+/* The type of what @train.batch gives: what was drawn, or rows of the data. */
+static void put_batch_type(Plan *p) {
+  const rly_type *t = p->batch ? rly_function_result_type(p->batch) : NULL;
+  if (!t) strbuf_add(&p->t->text, "Tensor[(?), int32]");
+  else put_type(p, t, rly_type_kind(t) == RLY_TUPLE ? "%s" : "(%s,)");
+}
+
+/* All examples of a batch %b. */
+static const char *whole(const Plan *p) {
+  return p->batch ? "%b" : "@train.rows(%b)";
 }
 
 /* The params that the examples are, where the file does not say it. */
@@ -104,7 +126,8 @@ static void put_taken(Plan *p, const char *from) {
   strbuf_add(out, p->inputs == 1 ? ",)" : ")");
 }
 
-/* The examples of a step, drawn or in the order of the epoch. */
+/* What the examples of a step are made from: drawn ones, or the rows that come
+ * in the order of the epoch; and how many they are. */
 static void put_batches(Plan *p) {
   StrBuf *out = &p->t->text;
   unsigned long long size = p->size;
@@ -117,7 +140,9 @@ static void put_batches(Plan *p) {
     char call[64];
     snprintf(call, sizeof call, "@batch(%%key, %llu)", size);
     put_tuple(p, p->batch, call);
-    strbuf_add(out, "\n}\n\n");
+    strbuf_add(out, "\n}\n\ndef @train.size(%b: ");
+    put_batch_type(p);
+    strbuf_add(out, ") -> int32 { take(shape_of(%b.0), 0) }\n\n");
     return;
   }
   strbuf_add(out, "let @train.examples = ");
@@ -152,7 +177,7 @@ static void put_batches(Plan *p) {
   else snprintf(shuffled, sizeof shuffled, "@shuffled(%%key, @train.count)");
   strbuf_addf(out,
               "\n}\n"
-              "def @train.batch(%%step: int32) {\n"
+              "def @train.batch(%%step: int32) -> Tensor[(?), int32] {\n"
               "  let %%epoch = %%step / @train.per_epoch();\n"
               "  let %%at = (%%step - %%epoch * @train.per_epoch()) * %llu;\n"
               "  if (%%at == 0) {\n"
@@ -160,68 +185,87 @@ static void put_batches(Plan *p) {
               "    ref_write(@train.order, %s)\n"
               "  } else { () };\n"
               "  let %%end = minimum(%%at + %llu, @train.count);\n"
-              "  @train.rows(strided_slice(ref_read(@train.order), "
-              "begin=[%%at],\n"
-              "                            end=[%%end]))\n"
+              "  strided_slice(ref_read(@train.order), begin=[%%at], "
+              "end=[%%end])\n"
+              "}\n\n"
+              "def @train.size(%%b: Tensor[(?), int32]) -> int32 {\n"
+              "  take(shape_of(%%b), 0)\n"
               "}\n\n",
               size, shuffled, size);
 }
 
-/* %r, %loss and %g of the examples in %x0, %x1; `%m` of a shard: how much it
- * counts. */
-static void put_gradient(Plan *p, const char *indent, const char *from) {
+/* %loss and %g of the examples %x, and %m, how much they count. */
+static void put_gradient(Plan *p) {
   StrBuf *out = &p->t->text;
-  strbuf_addf(out, "%slet %%r = %s(fn (%%w) { @%s(%%w", indent,
+  strbuf_addf(out, "  let %%r = %s(fn (%%w) { @%s(%%w",
               p->weighted ? "vjp" : "grad", p->loss);
-  put_parts(p, from);
-  strbuf_addf(out, ") }%s%s;\n", p->weighted ? ", " : ")(", "%w)");
+  put_parts(p, "%x.");
+  strbuf_addf(out, ") }%s%%w);\n", p->weighted ? ", " : ")(");
   if (p->weighted)
-    strbuf_addf(out,
-                "%slet %%l = %%r.0;\n"
-                "%slet %%loss = cast(%%l.0, dtype=\"float64\");\n"
-                "%slet %%m = cast(%%l.1, dtype=\"float64\");\n"
-                "%slet %%g = (%%r.1((ones_like(%%l.0), "
-                "zeros_like(%%l.1)))).0;\n",
-                indent, indent, indent, indent);
+    strbuf_add(out,
+               "  let %l = %r.0;\n"
+               "  let %loss = cast(%l.0, dtype=\"float64\");\n"
+               "  let %m = cast(%l.1, dtype=\"float64\");\n"
+               "  let %g = (%r.1((ones_like(%l.0), zeros_like(%l.1)))).0;\n");
   else
+    strbuf_add(out,
+               "  let %loss = cast(%r.0, dtype=\"float64\");\n"
+               "  let %m = cast(take(shape_of(%x.0), 0), dtype=\"float64\");\n"
+               "  let %g = %r.1.0;\n");
+}
+
+/* A shard of a batch, and how many a batch has. */
+static void put_shard(Plan *p) {
+  StrBuf *out = &p->t->text;
+  strbuf_add(out, "def @train.shards(%b: ");
+  put_batch_type(p);
+  strbuf_addf(out,
+              ") -> int32 { minimum(%llu, @train.size(%%b)) }\n"
+              "def @train.shard(%%b: ",
+              (unsigned long long)p->shards);
+  put_batch_type(p);
+  strbuf_add(out,
+             ", %k: int32) {\n"
+             "  let %w = ref_read(@train.weights);\n"
+             "  let %n = @train.size(%b);\n"
+             "  let %shards = @train.shards(%b);\n"
+             "  let %from = %k * %n / %shards;\n"
+             "  let %to = (%k + 1) * %n / %shards;\n"
+             "  let %x = ");
+  if (!p->batch)
+    strbuf_add(out, "@train.rows(strided_slice(%b, begin=[%from], end=[%to]))");
+  for (int i = 0; p->batch && i < p->inputs; i++)
     strbuf_addf(out,
-                "%slet %%loss = cast(%%r.0, dtype=\"float64\");\n"
-                "%slet %%m = cast(take(shape_of(%s0), 0), dtype=\"float64\");\n"
-                "%slet %%g = %%r.1.0;\n",
-                indent, indent, from, indent);
+                "%sstrided_slice(%%b.%d, begin=[%%from], end=[%%to], "
+                "axes=[0])%s",
+                i ? ",\n   " : "(", i,
+                i + 1 < p->inputs ? ""
+                : p->inputs == 1  ? ",)"
+                                  : ")");
+  strbuf_add(out, ";\n");
+  put_gradient(p);
+  strbuf_add(out,
+             "  (%loss * %m, map_leaves(fn (%g) { cast_like(%m, %g) * %g }, "
+             "%g), %m)\n}\n\n");
 }
 
 /* The sum over the shards is a fixed tree: its bits do not depend on where they
  * are computed. */
-static void put_shards(Plan *p) {
+static void put_sum(Plan *p) {
   StrBuf *out = &p->t->text;
-  strbuf_addf(out,
-              "  let %%shards = minimum(%llu, %%n);\n"
-              "  let %%parts = @map(fn (%%k: int32) {\n"
-              "    let %%from = %%k * %%n / %%shards;\n"
-              "    let %%to = (%%k + 1) * %%n / %%shards;\n",
-              (unsigned long long)p->shards);
-  for (int i = 0; i < p->inputs; i++)
-    strbuf_addf(out,
-                "    let %%x%d = strided_slice(%%b.%d, begin=[%%from], "
-                "end=[%%to], axes=[0]);\n",
-                i, i);
-  put_gradient(p, "    ", "%x");
   strbuf_add(out,
-             "    (%loss * %m, map_leaves(fn (%g) { cast_like(%m, %g) * %g }, "
-             "%g), %m)\n"
-             "  }, @range(%shards));\n"
-             "  let %sum = @tree_sum(fn (%a, %b) {\n"
+             "def @train.step() -> (float64, float64, float64, int32) {\n"
+             "  let %b = @train.batch(ref_read(@train.steps));\n"
+             "  let %parts = @map(fn (%k: int32) { @train.shard(%b, %k) },\n"
+             "                    @range(@train.shards(%b)));\n"
+             "  @train.apply(@tree_sum(fn (%a, %b) {\n"
              "    match (%a, %b) {\n"
              "      ((%l, %g, %m), (%k, %f, %n)) =>\n"
              "        (%l + %k, map_leaves(fn (%g, %f) { %g + %f }, %g, %f), "
              "%m + %n)\n"
              "    }\n"
-             "  }, %parts);\n"
-             "  let %m = %sum.2;\n"
-             "  let %loss = %sum.0 / %m;\n"
-             "  let %g = map_leaves(fn (%g) { %g / cast_like(%m, %g) }, "
-             "%sum.1);\n");
+             "  }, %parts), %b)\n"
+             "}\n\n");
 }
 
 static int put_rate(Plan *p) {
@@ -250,19 +294,34 @@ static int put_rate(Plan *p) {
   return 0;
 }
 
+/* The step: with one shard, of the batch; else of the sum over them. */
 static int put_step(Plan *p) {
   StrBuf *out = &p->t->text;
+  bool summed = p->shards > 1;
+  if (summed) {
+    put_shard(p);
+    strbuf_add(out, "def @train.apply(%sum: (float64, ");
+    put_type(p, p->weights, "%s, float64), %%b: ");
+    put_batch_type(p);
+    strbuf_add(out, ")");
+  } else strbuf_add(out, "def @train.step()");
   strbuf_add(out,
-             "def @train.step() -> (float64, float64, float64, int32) {\n"
+             " -> (float64, float64, float64, int32) {\n"
              "  let %step = ref_read(@train.steps);\n");
   int status = put_rate(p);
   if (status) return status;
-  strbuf_add(out,
-             "  let %w = ref_read(@train.weights);\n"
-             "  let %b = @train.batch(%step);\n"
-             "  let %n = take(shape_of(%b.0), 0);\n");
-  if (p->shards > 1) put_shards(p);
-  else put_gradient(p, "  ", "%b.");
+  strbuf_add(out, "  let %w = ref_read(@train.weights);\n");
+  if (summed)
+    strbuf_add(out,
+               "  let %m = %sum.2;\n"
+               "  let %loss = %sum.0 / %m;\n"
+               "  let %g = map_leaves(fn (%g) { %g / cast_like(%m, %g) }, "
+               "%sum.1);\n");
+  else {
+    strbuf_addf(out, "  let %%b = @train.batch(%%step);\n  let %%x = %s;\n",
+                whole(p));
+    put_gradient(p);
+  }
   if (p->cli->clip > 0) {
     strbuf_add(out, "  let %c = @clip_norm(%g, ");
     put_number(out, p->cli->clip);
@@ -283,8 +342,9 @@ static int put_step(Plan *p) {
              "    ref_write(@train.sum, (%sum.0 + %loss * %m, "
              "%sum.1 + %m))\n"
              "  } else { () };\n"
-             "  (%loss, %c.1, %rate, %n)\n"
+             "  (%loss, %c.1, %rate, @train.size(%b))\n"
              "}\n\n");
+  if (summed) put_sum(p);
   return 0;
 }
 
@@ -294,9 +354,10 @@ static void put_look(Plan *p) {
   strbuf_addf(out,
               "def @train.look() {\n"
               "  let %%b = @train.batch(ref_read(@train.steps));\n"
+              "  let %%x = %s;\n"
               "  @%s(ref_read(@train.weights)",
-              p->loss);
-  put_parts(p, "%b.");
+              whole(p), p->loss);
+  put_parts(p, "%x.");
   strbuf_add(out, ")\n}\n\n");
 }
 

@@ -5,13 +5,16 @@
  *
  * As that specification demands, a variable whose value is not an absolute path
  * counts as not set.  Where HOME is not absolute either, there is no place, and
- * the program does without. */
+ * the program does without.
+ *
+ * Linux tells in /proc where the program is. */
 #include "repl/user.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { NAME_MOST = 32 };
 
@@ -54,5 +57,13 @@ bool user_state_file(const char *name, bool make, char path[USER_PATH_MAX]) {
 bool user_config_file(const char *name, char path[USER_PATH_MAX]) {
   if (!folder("XDG_CONFIG_HOME", ".config", path)) return false;
   add_name(path, name);
+  return true;
+}
+
+bool own_folder(char path[USER_PATH_MAX]) {
+  ssize_t n = readlink("/proc/self/exe", path, USER_PATH_MAX - 1);
+  if (n <= 0) return false;
+  path[n] = '\0';
+  *strrchr(path, '/') = '\0';
   return true;
 }

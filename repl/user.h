@@ -1,4 +1,5 @@
-/* Where the user's own files are, by the XDG base directories. */
+/* Where the user's own files are, by the XDG base directories, and where the
+ * program is. */
 #ifndef REPL_USER_H
 #define REPL_USER_H
 
@@ -11,5 +12,7 @@ enum { USER_PATH_MAX = 4096 };
  * False when nothing says where it should be. */
 bool user_state_file(const char *name, bool make, char path[USER_PATH_MAX]);
 bool user_config_file(const char *name, char path[USER_PATH_MAX]);
+/* The folder that this program itself is in. */
+bool own_folder(char path[USER_PATH_MAX]);
 
 #endif

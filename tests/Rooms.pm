@@ -39,7 +39,8 @@ my @table = (
   lib       => 'include stdlib export onnx stepper smallstep observe state vm bytecode
                 value data passes types rules parser io kernels ops ir tensor base',
   server    => 'include lib data passes types parser ops ir tensor base',
-  repl      => 'server include lib onnx stepper smallstep observe vm data passes types
+  team      => 'tensor base',
+  repl      => 'team server include lib onnx stepper smallstep observe vm data passes types
                 rules parser ops ir tensor base',
 );
 
@@ -62,9 +63,10 @@ my %doors = (
   stepper   => 'stepper.h',
   lib       => 'inside.h',
   server    => 'server.h',
+  team      => 'team.h',
 );
 my %shown = map { $_ => 1 } qw(include/rly.h lib/inside.h);
-our %only = (server => {%shown}, repl => {%shown, 'server/server.h' => 1});
+our %only = (server => {%shown}, repl => {%shown, 'server/server.h' => 1, 'team/team.h' => 1});
 
 our (@rooms, %may_use);
 while (my ($room, $uses) = splice @table, 0, 2) {

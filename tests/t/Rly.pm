@@ -60,7 +60,7 @@ sub redirect {
 
 # Starts rly with these arguments; a hash before them may say where stdin comes
 # from (`in`, a text; `in_file`, a path) and where stdout goes (`out`, a path;
-# `to`, a handle).
+# `to`, a handle), or what starts it (`by`, a command).
 sub rly_start {
   my %how = ref $_[0] ? %{+shift} : ();
   my @args = @_;
@@ -72,7 +72,8 @@ sub rly_start {
   else { redirect(*STDOUT, '>', $how{out} // scratch('stdout')) }
   redirect(*STDERR, '>', scratch('stderr'));
   $SIG{PIPE} = $SIG{INT} = 'DEFAULT';
-  exec {$rly} $rly, @args or die "$rly: $!\n";
+  my @command = (@{$how{by} // []}, $rly, @args);
+  exec {$command[0]} @command or die "$command[0]: $!\n";
 }
 
 # Without the note that the address sanitizer makes of the first change to

@@ -1,0 +1,342 @@
+/* `rly train` as one of several processes that mpirun started.
+ *
+ * All have the whole program and the same weights.  Of a batch's shards each
+ * computes some, reading those examples only; the gradients are added by a tree
+ * over shards (team/team.h) and every process does the step with the sum.  The
+ * tree is the program's own (@tree_sum), so a run may go on with any number of
+ * processes.  Process 0 shows how it goes and keeps the run.
+ *
+ * A process that cannot go on ends all: what was kept stays whole. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl/train.h"
+#include "repl/user.h"
+
+/* --- Joining -------------------------------------------------------------- */
+
+/* How many processes mpirun started: Open MPI tells it in the first, MPICH and
+ * others in the second. */
+static long started(void) {
+  const char *said = getenv("OMPI_COMM_WORLD_SIZE");
+  if (!said) said = getenv("PMI_SIZE");
+  return said ? strtol(said, NULL, 10) : 1;
+}
+
+/* The plug-in lies beside the program, or in lib/rly/ of where both are
+ * installed. */
+static void *open_plugin(void) {
+  static const char *const places[] = {"rly-mpi.so", "../lib/rly/rly-mpi.so"};
+  char folder[USER_PATH_MAX], path[USER_PATH_MAX + 32];
+  if (!own_folder(folder)) return NULL;
+  void *file = NULL;
+  for (size_t i = 0; !file && i < sizeof places / sizeof *places; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, places[i]);
+    /* MPI loads parts of its own, which use its symbols. */
+    file = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  }
+  return file;
+}
+
+int train_join(Training *t) {
+  long size = started();
+  if (size <= 1 || t->h->cli->print) return 0;
+  void *file = open_plugin();
+  if (!file)
+    return host_usage(t->h,
+                      "mpirun started %ld processes, but rly was built without "
+                      "MPI (rly-mpi.so): make deps-mpi all",
+                      size);
+  TeamJoin *join;
+  *(void **)&join = dlsym(file, "rly_team");
+  t->team = join ? join() : NULL;
+  return t->team ? 0 : host_usage(t->h, "MPI does not start");
+}
+
+int train_check_team(const Training *t) {
+  int size = t->team ? t->team->size : 1;
+  if (t->h->cli->shards >= (uint64_t)size) return 0;
+  return host_usage(
+      t->h,
+      "%d processes need as many shards or more: --shards %d; the "
+      "number of shards decides the bits, that of processes does "
+      "not",
+      size, size);
+}
+
+bool train_leads(const Training *t) { return !t->team || !t->team->rank; }
+
+int64_t train_agree(const Training *t, int64_t mine) {
+  return t->team ? team_most(t->team, mine) : mine;
+}
+
+void train_leave(Training *t, int code, bool agreed) {
+  team_sum_free(t->sum);
+  free(t->parts);
+  rly_value_free(t->form);
+  t->form = NULL;
+  if (!t->team) return;
+  if (code && !agreed) t->team->abort(code);
+  t->team->leave();
+  t->team = NULL;
+}
+
+/* --- Values as bytes -------------------------------------------------------
+ */
+
+/* Values that are still to be visited, owned. */
+typedef struct Pending {
+  rly_value **items;
+  size_t count, room;
+} Pending;
+
+static bool pend(Pending *p, rly_value *v) {
+  if (!v) return false;
+  if (p->count == p->room) {
+    size_t wider = p->room ? 2 * p->room : 64;
+    rly_value **more = realloc(p->items, wider * sizeof *more);
+    if (!more) return rly_value_free(v), false;
+    p->items = more;
+    p->room = wider;
+  }
+  p->items[p->count++] = v;
+  return true;
+}
+
+static void pending_free(Pending *p) {
+  while (p->count) rly_value_free(p->items[--p->count]);
+  free(p->items);
+}
+
+/* Visits the tensors of a value in order; false: memory is out, or `see` says
+ * so.  The fields of a value are taken from the stack's top, so that a list
+ * needs no more room than one of its items. */
+static bool each_tensor(rly_value *v,
+                        bool (*see)(void *data, rly_value *tensor),
+                        void *data) {
+  Pending p = {0};
+  bool ok = pend(&p, rly_value_keep(v));
+  while (ok && p.count) {
+    rly_value *top = p.items[--p.count];
+    if (rly_value_kind(top) == RLY_TENSOR) ok = see(data, top);
+    else
+      for (int i = rly_value_field_count(top) - 1; ok && i >= 0; i--)
+        ok = pend(&p, rly_value_field(top, i));
+    rly_value_free(top);
+  }
+  pending_free(&p);
+  return ok;
+}
+
+/* Only floats are added; what else is in a gradient is 0 everywhere. */
+static bool is_added(rly_value *tensor, DType *dtype) {
+  const char *name = rly_value_dtype(tensor);
+  *dtype = name ? dtype_find(name, strlen(name)) : DTYPE_COUNT;
+  return *dtype == DT_FLOAT64 || *dtype == DT_FLOAT32 || *dtype == DT_FLOAT16 ||
+         *dtype == DT_BFLOAT16;
+}
+
+/* The parts of the sum, counted and then filled in. */
+typedef struct Parts {
+  TeamPart *items;
+  size_t count, bytes;
+} Parts;
+
+static bool see_part(void *data, rly_value *tensor) {
+  Parts *p = data;
+  DType dtype;
+  if (!is_added(tensor, &dtype)) return true;
+  size_t n = (size_t)rly_value_count(tensor), size = dtype_size(dtype);
+  if (p->items) p->items[p->count] = (TeamPart){p->bytes, n, dtype};
+  p->count++;
+  p->bytes += (n * size + TEAM_ALIGN - 1) / TEAM_ALIGN * TEAM_ALIGN;
+  return true;
+}
+
+/* Bytes on their way, and the part that comes next. */
+typedef struct Copy {
+  const Training *t;
+  uint8_t *bytes;
+  size_t at;
+} Copy;
+
+static bool see_copy(void *data, rly_value *tensor) {
+  Copy *c = data;
+  DType dtype;
+  if (!is_added(tensor, &dtype)) return true;
+  const void *from = rly_value_elements(tensor);
+  const TeamPart *p = &c->t->parts[c->at++];
+  if (from && p->count == (size_t)rly_value_count(tensor))
+    memcpy(c->bytes + p->offset, from, p->count * dtype_size(dtype));
+  return from && p->count == (size_t)rly_value_count(tensor);
+}
+
+/* Of a value with the form that all sums have: room for them. */
+static bool make_sum(Training *t, rly_value *form) {
+  Parts p = {0};
+  if (!each_tensor(form, see_part, &p)) return false;
+  t->parts = p.items = malloc((p.count + 1) * sizeof *p.items);
+  if (!p.items) return false;
+  p.count = p.bytes = 0;
+  if (!each_tensor(form, see_part, &p)) return false;
+  t->sum = team_sum_new(t->team, t->parts, p.count, p.bytes);
+  t->form = rly_value_keep(form);
+  return t->sum && t->form;
+}
+
+/* --- Bytes as values -------------------------------------------------------
+ */
+
+/* A value whose fields are made one by one. */
+typedef struct Making {
+  rly_value *form, **fields;
+  int count, made;
+} Making;
+
+typedef struct Makings {
+  Making *items;
+  size_t count, room;
+} Makings;
+
+static bool begin_making(Makings *all, rly_value *form) {
+  if (!form) return false;
+  if (all->count == all->room) {
+    size_t wider = all->room ? 2 * all->room : 64;
+    Making *more = realloc(all->items, wider * sizeof *more);
+    if (!more) return rly_value_free(form), false;
+    all->items = more;
+    all->room = wider;
+  }
+  int count =
+      rly_value_kind(form) == RLY_TENSOR ? 0 : rly_value_field_count(form);
+  rly_value **fields = calloc((size_t)count + 1, sizeof *fields);
+  if (!fields) return rly_value_free(form), false;
+  all->items[all->count++] = (Making){form, fields, count, 0};
+  return true;
+}
+
+/* The value that is made: of bytes, of fields, or the form itself. */
+static rly_value *finish_making(Copy *c, const Making *m) {
+  rly_session *s = c->t->session;
+  DType dtype;
+  rly_kind kind = rly_value_kind(m->form);
+  if (kind == RLY_TENSOR && is_added(m->form, &dtype)) {
+    const TeamPart *p = &c->t->parts[c->at++];
+    int64_t shape[8];
+    int rank = rly_value_rank(m->form);
+    for (int k = 0; k < rank; k++) shape[k] = rly_value_dim(m->form, k);
+    return rly_value_of_elements(s, rly_value_dtype(m->form), rank, shape,
+                                 c->bytes + p->offset);
+  }
+  if (!m->count) return rly_value_keep(m->form);
+  if (kind == RLY_TUPLE) return rly_value_tuple(s, m->count, m->fields);
+  return rly_value_construct(s, rly_value_type(m->form),
+                             rly_value_constructor(m->form), m->count,
+                             m->fields);
+}
+
+static void making_free(Making *m) {
+  for (int i = 0; i < m->made; i++) rly_value_free(m->fields[i]);
+  free(m->fields);
+  rly_value_free(m->form);
+}
+
+/* A value like the form, with the floats of the sum. */
+static rly_value *value_of_sum(const Training *t, const uint8_t *sum) {
+  Copy c = {t, (uint8_t *)sum, 0};
+  Makings all = {0};
+  rly_value *made = NULL;
+  bool ok = begin_making(&all, rly_value_keep(t->form));
+  while (ok && all.count) {
+    Making *m = &all.items[all.count - 1];
+    if (m->made < m->count) {
+      ok = begin_making(&all, rly_value_field(m->form, m->made));
+      continue;
+    }
+    made = finish_making(&c, m);
+    making_free(m);
+    all.count--;
+    ok = made;
+    if (!ok || !all.count) break;
+    m = &all.items[all.count - 1];
+    m->fields[m->made++] = made;
+    made = NULL;
+  }
+  while (all.count) making_free(&all.items[--all.count]);
+  free(all.items);
+  return made;
+}
+
+/* --- A step -----------------------------------------------------------------
+ */
+
+static rly_status call_at(Training *t, const char *name, rly_value *a,
+                          int64_t k, rly_value **out) {
+  int32_t n = (int32_t)k;
+  rly_value *at = rly_value_of_elements(t->session, "int32", 0, NULL, &n);
+  rly_value *args[2] = {a ? a : at, at};
+  *out = NULL;
+  rly_status status =
+      at ? rly_session_call(t->session, name, a ? 2 : 1, args, out) : RLY_LIMIT;
+  rly_value_free(at);
+  return status;
+}
+
+static rly_status out_of_memory(Training *t) {
+  host_out_of_memory(t->h);
+  return RLY_LIMIT;
+}
+
+/* The numbers of shard k go into the sum; without `sum` only its form is
+ * asked for, by a process that has no shard of the first batch. */
+static rly_status do_shard(Training *t, rly_value *batch, int64_t k) {
+  rly_value *v;
+  rly_status status = call_at(t, "train.shard", batch, k, &v);
+  if (status != RLY_OK) return status;
+  Copy c = {t, team_sum_room(t->sum), 0};
+  bool ok = c.bytes && each_tensor(v, see_copy, &c);
+  rly_value_free(v);
+  if (!ok) return out_of_memory(t);
+  team_sum_add(t->sum);
+  return RLY_OK;
+}
+
+/* The first batch tells of what form a shard's part is. */
+static rly_status find_form(Training *t, rly_value *batch) {
+  if (t->sum) return RLY_OK;
+  rly_value *v;
+  rly_status status = call_at(t, "train.shard", batch, 0, &v);
+  if (status != RLY_OK) return status;
+  bool ok = make_sum(t, v);
+  rly_value_free(v);
+  return ok ? RLY_OK : out_of_memory(t);
+}
+
+static rly_status sum_shards(Training *t, rly_value *batch, rly_value **out) {
+  int64_t shards, from, to;
+  rly_value *count;
+  rly_status status = find_form(t, batch);
+  if (status != RLY_OK) return status;
+  status = rly_session_call(t->session, "train.shards", 1, &batch, &count);
+  if (status != RLY_OK) return status;
+  shards = *(const int32_t *)rly_value_elements(count);
+  rly_value_free(count);
+  if (!team_sum_begin(t->sum, shards, &from, &to)) return out_of_memory(t);
+  for (int64_t k = from; status == RLY_OK && k < to; k++)
+    status = do_shard(t, batch, k);
+  if (status != RLY_OK) return status;
+  *out = value_of_sum(t, team_sum_end(t->sum));
+  return *out ? RLY_OK : out_of_memory(t);
+}
+
+rly_status train_team_step(Training *t, rly_value **out) {
+  rly_value *args[2] = {NULL, NULL};
+  rly_status status = call_at(t, "train.batch", NULL, t->step, &args[1]);
+  if (status == RLY_OK) status = sum_shards(t, args[1], &args[0]);
+  if (status == RLY_OK)
+    status = rly_session_call(t->session, "train.apply", 2, args, out);
+  rly_value_free(args[0]);
+  rly_value_free(args[1]);
+  return status;
+}

@@ -1,0 +1,86 @@
+/* A team by way of MPI: the plug-in rly-mpi.so.
+ *
+ * MPI ends all processes with a message where something fails, which is what a
+ * team asks for (MPI_ERRORS_ARE_FATAL, its default). */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "team/team.h"
+
+/* MPI counts by int. */
+static const size_t PIECE = (size_t)1 << 30;
+
+static MPI_Request *begun;
+static int count, room;
+
+/* Room for one more request; without it nothing can go on. */
+static MPI_Request *one_more(void) {
+  if (count == room) {
+    int wider = room ? 2 * room : 64;
+    MPI_Request *more = realloc(begun, (size_t)wider * sizeof *more);
+    if (!more) {
+      fputs("rly: out of memory\n", stderr);
+      MPI_Abort(MPI_COMM_WORLD, 3);
+      exit(3);
+    }
+    begun = more;
+    room = wider;
+  }
+  return &begun[count++];
+}
+
+static void send(int to, int tag, const void *data, size_t bytes) {
+  const char *at = data;
+  do {
+    size_t n = bytes < PIECE ? bytes : PIECE;
+    MPI_Isend(at, (int)n, MPI_BYTE, to, tag, MPI_COMM_WORLD, one_more());
+    at += n;
+    bytes -= n;
+  } while (bytes);
+}
+
+static void receive(int from, int tag, void *data, size_t bytes) {
+  char *at = data;
+  do {
+    size_t n = bytes < PIECE ? bytes : PIECE;
+    MPI_Irecv(at, (int)n, MPI_BYTE, from, tag, MPI_COMM_WORLD, one_more());
+    at += n;
+    bytes -= n;
+  } while (bytes);
+}
+
+static void progress(void) {
+  int done;
+  MPI_Testall(count, begun, &done, MPI_STATUSES_IGNORE);
+  if (done) count = 0;
+}
+
+static void wait_all(void) {
+  MPI_Waitall(count, begun, MPI_STATUSES_IGNORE);
+  count = 0;
+}
+
+static void abort_all(int status) { MPI_Abort(MPI_COMM_WORLD, status); }
+
+static void leave(void) {
+  free(begun);
+  begun = NULL;
+  count = room = 0;
+  MPI_Finalize();
+}
+
+const Team *rly_team(void);
+
+const Team *rly_team(void) {
+  static Team team = {.send = send,
+                      .receive = receive,
+                      .progress = progress,
+                      .wait = wait_all,
+                      .abort = abort_all,
+                      .leave = leave};
+  if (MPI_Init(NULL, NULL) != MPI_SUCCESS) return NULL;
+  MPI_Comm_rank(MPI_COMM_WORLD, &team.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &team.size);
+  return &team;
+}

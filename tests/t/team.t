@@ -1,0 +1,128 @@
+#!/usr/bin/env perl
+# `rly train` in several processes, which mpirun starts: the same bits however
+# many there are, and whatever becomes of them.
+#
+#   ROUNDS=100 RLY=build/release/rly prove -v tests/t/team.t
+#
+# kills so many runs at moments by chance (make kill-team).
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $build = 'build/' . ($ENV{MODE} // 'release');
+plan skip_all => 'this build has no MPI: make deps-mpi'
+    unless -e "$build/rly-mpi.so" && grep { -x "$_/mpirun" }
+                                          split /:/, $ENV{PATH};
+# mpirun asks that users be told so.
+@ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM)} = (1, 1);
+# MPI's own memory is not asked about.
+$ENV{LSAN_OPTIONS} = 'detect_leaks=0';
+
+# Weights of every kind of part, examples by rows, and a last batch of one row,
+# which is one shard: most processes have nothing to do in it.
+my $program = spew(scratch('mix.rly'), <<'END');
+type Mix {
+  Mix(w: Tensor[(1, 3), float32], b: List[float64], h: Tensor[(2), float16],
+      k: int32, t: (bfloat16, ()))
+}
+def @init(%key: Tensor[(10), uint64]) -> Mix {
+  Mix(@init_uniform(%key, [1, 3], 0.5f), List[0.1f64, 0.2f64],
+      cast([0.3, 0.4], dtype="float16"), 7, (cast(0.5, dtype="bfloat16"), ()))
+}
+def @data() {
+  let %x = reshape(sin(cast(arange(87), dtype="float32")), newshape=[29, 3]);
+  (%x, sum(%x, axis=[1]) + 0.5f)
+}
+def @loss(%p: Mix, %x: Tensor[(?, 3), float32], %y: Tensor[(?), float32]) {
+  let %b = @hd(%p.b) * @hd(@tl(%p.b)) + cast(sum(%p.h), dtype="float64");
+  let %all = squeeze(nn.dense(%x, %p.w), axis=[1]) +
+    cast(%b, dtype="float32") * cast(%p.t.0, dtype="float32");
+  mean(@squared_error(%all, %y))
+}
+END
+my @train = ('train', $program, '--batch', 7, '--shards', 8, '--lr', '0.05');
+
+sub weights { return slurp(scratch("$_[0]/weights.safetensors")) }
+
+# What mpirun says of how processes ended is its own.
+sub team {
+  my ($processes, @args) = @_;
+  return rly(by_team($processes), @args);
+}
+sub by_team { return {by => ['mpirun', '--oversubscribe', '-n', $_[0]]} }
+
+# --- The same bits ----------------------------------------------------------
+
+is(rly(@train, '--epochs', 3, '-o', scratch('alone'))->{status}, 0, 'alone');
+is(rly(@train, '--epochs', 3, '-o', scratch('other'), '--shards', 3)->{status},
+   0, 'with other shards');
+ok(weights('alone') ne weights('other'), 'the order of the sum matters');
+for my $processes (2, 3, 4, 8) {
+  my $r = team($processes, @train, '--epochs', 3, '-o', scratch("p$processes"));
+  is($r->{status}, 0, "$processes processes") or diag($r->{err});
+  ok(weights("p$processes") eq weights('alone'), 'the same bits');
+  is(scalar(() = $r->{out} =~ /^epoch \d\/3 /mg), 3, 'of which one tells');
+}
+
+# --- Killed, and gone on with by another number ------------------------------
+
+my @long = ('--epochs', 40, '--save-every', 3, '--validate', '0.2',
+            '--schedule', 'cosine');
+my $start = time;
+rly(@train, @long, '-o', scratch('straight'));
+my $takes = time - $start + 1;
+srand($ENV{SEED} // 1);
+my ($killed, $ended, $other) = (0, 0, 0);
+while ($killed < ($ENV{ROUNDS} // 3)) {
+  my $processes = 1 + ($killed + $ended) % 4;
+  my $pid = rly_start(by_team($processes), @train, @long, '-o', scratch('cut'),
+                      '--resume');
+  sleep(rand(1.2) * $takes);
+  # One of the processes, or mpirun itself.
+  my $tasks = "/proc/$pid/task/$pid/children";
+  my @ours = -e $tasks ? split ' ', slurp($tasks) : ();
+  kill 'KILL', @ours ? $ours[rand @ours] : $pid;
+  my $r = rly_wait($pid);
+  if ($r->{status}) {
+    $killed++;
+    next;
+  }
+  $ended++;
+  $other++ if weights('cut') ne weights('straight');
+  unlink glob(scratch('cut/*'));
+}
+is($other, 0, "killed $killed times, the $ended runs that ended have the bits");
+is(team(3, @train, @long, '-o', scratch('cut'), '--resume')->{status}, 0,
+   'goes on to the end');
+ok(weights('cut') eq weights('straight'), 'with the bits of the straight run');
+
+# --- What is refused is said once -------------------------------------------
+
+sub said_once {
+  my ($name, $what, @args) = @_;
+  my $r = team(3, @args);
+  isnt($r->{status}, 0, "$name is refused");
+  is(scalar(() = $r->{err} =~ /$what/g), 1, "$name: by one process")
+      or diag($r->{err});
+}
+said_once('fewer shards than processes', qr/need as many shards/, 'train',
+          $program, '--shards', 2, '-o', scratch('few'));
+said_once('no file', qr/cannot read/, 'train', scratch('none.rly'), '--shards',
+          3);
+said_once('a run that is there', qr/holds a run of/, @train, '-o',
+          scratch('alone'));
+my $root = spew(scratch('root.rly'), <<'END');
+param @w: Tensor[(1), float32] = [0.01f];
+def @data() { ([[1f], [1f], [1f]],) }
+def @loss(%w: Tensor[(1), float32], %x: Tensor[(?, 1), float32]) -> float32 {
+  sum(sqrt(%x * %w))
+}
+END
+said_once('a loss that is no number', qr/step 2: the loss is NaN/, 'train',
+          $root, '--shards', 3, '--lr', 1, '--optimizer', 'sgd', '-o',
+          scratch('nan'));
+
+done_testing();

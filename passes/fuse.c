@@ -163,6 +163,7 @@ static const Expr *in_function(Group *g, const Expr *value) {
       now->id = f->p->next_var_id++;
       now->type = args[i]->type;
       now->value = NULL;
+      now->is_dim = false;
       ptrmap_put(&g->now, args[i]->var, now);
       VEC_PUSH(&g->params, now);
       VEC_PUSH(&g->args, args[i]);

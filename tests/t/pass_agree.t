@@ -75,6 +75,28 @@ for my $i (grep { $_ % $every == 0 } 0 .. $#cases) {
 is("@other", '', "$checked programs of the suites do the same");
 cmp_ok($checked, '>', @cases / $every / 4, 'which is a fair part of them');
 
+# What generated programs showed.
+my %found = (
+  'a dimension that a fused group reads' => ['FuseOps', <<'END'],
+def @f[n: Dim](%x: Tensor[(n), int32]) -> Tensor[(1), int32] {
+  strided_slice(full(n, shape=[3]), begin=[1], end=[2])
+}
+@f([7, 8]);
+END
+  'a node that fails behind what is shown' => ['FoldConstant', <<'END'],
+def @main() {
+  %0 = 0 / 0;
+  print(if (False) { %0 } else { 1 });
+  %0
+}
+END
+);
+for my $name (sort keys %found) {
+  my ($passes, $text) = @{$found{$name}};
+  my $program = spew(scratch('found.rly'), $text);
+  is(join(' ', agrees($program, ['--passes', $passes])), '', $name);
+}
+
 # Streams: what comes out, and the state that is left.
 spew(scratch('mean.rly'), <<'END');
 // The mean of what has come so far, and how often it was above a bound.

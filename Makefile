@@ -168,7 +168,8 @@ fuzz_attrs := $(B)/fuzz/attrs
 # --- Building ---------------------------------------------------------------
 
 # What has a line in `make help` is no file; nor are these.
-.PHONY: FORCE ready check $(shell sed -n 's/^\([a-z-]*\):[^\#]*\#\# .*/\1/p' Makefile)
+.PHONY: FORCE ready check \
+        $(shell sed -n 's/^\([a-z-]*\):[^\#]*\#\# .*/\1/p' Makefile)
 .SECONDARY:
 .DELETE_ON_ERROR:
 

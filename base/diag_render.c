@@ -284,9 +284,9 @@ static const char *severity_word(Severity severity) {
 
 static void render_head(const Diag *d, SourceMap *sources, DiagLook look,
                         StrBuf *out) {
-  Place p = sources_place(sources, d->span);
+  SourceOrigin o = sources_named(sources, d->span);
   size_t start = out->len;
-  if (p.file) strbuf_addf(out, "%s:%u:%u: ", p.file->path, p.line, p.column);
+  if (o.path) strbuf_addf(out, "%s:%u:%u: ", o.path, o.line, o.column);
   const char *on = d->severity == SEV_WARNING ? "\033[1;35m" : "\033[1;31m";
   const char *text = strbuf_text(out);
   size_t at = utf8_width(text + start, out->len - start);
@@ -320,6 +320,13 @@ static void render_shared(const Diag *d, SourceMap *sources, DiagLook look,
   while (marks.count) render_line(out, f, line, look, &marks);
 }
 
+/* A line that is shown is not that of the origin: it says so. */
+static void render_made(SourceMap *sources, Span span, StrBuf *out) {
+  SourceFile *f = sources_file(sources, span);
+  if (sources_origin(sources, span))
+    strbuf_addf(out, "  in the text of %s:\n", f->path);
+}
+
 static void render_note(const Diag *d, size_t i, SourceMap *sources,
                         DiagLook look, uint64_t *shown, StrBuf *out) {
   const DiagNote *note = &d->notes.data[i];
@@ -329,8 +336,11 @@ static void render_note(const Diag *d, size_t i, SourceMap *sources,
     return;
   }
   Place p = sources_place(sources, note->span);
-  if (f != sources_file(sources, d->span))
-    strbuf_addf(out, "  %s:%u:%u:\n", f->path, p.line, p.column);
+  if (f != sources_file(sources, d->span)) {
+    SourceOrigin o = sources_named(sources, note->span);
+    strbuf_addf(out, "  %s:%u:%u:\n", o.path, o.line, o.column);
+    render_made(sources, note->span, out);
+  }
   Mark mark = mark_of(f, p.line, note->span, '-', note->message);
   render_shared(d, sources, look, note->span, mark, i + 1, shown, out);
 }
@@ -339,6 +349,7 @@ static void render_place(const Diag *d, SourceMap *sources, DiagLook look,
                          uint64_t *shown, StrBuf *out) {
   SourceFile *f = sources_file(sources, d->span);
   if (!f) return;
+  render_made(sources, d->span, out);
   uint32_t line = sources_place(sources, d->span).line;
   Mark mark = mark_of(f, line, d->span, '^', d->caption);
   render_shared(d, sources, look, d->span, mark, 0, shown, out);
@@ -346,9 +357,9 @@ static void render_place(const Diag *d, SourceMap *sources, DiagLook look,
 
 static void render_frame(const DiagFrame *frame, SourceMap *sources,
                          StrBuf *out) {
-  Place p = sources_place(sources, frame->span);
+  SourceOrigin o = sources_named(sources, frame->span);
   strbuf_addf(out, "  in %s", frame->function);
-  if (p.file) strbuf_addf(out, " at %s:%u:%u", p.file->path, p.line, p.column);
+  if (o.path) strbuf_addf(out, " at %s:%u:%u", o.path, o.line, o.column);
   strbuf_add_char(out, '\n');
 }
 
@@ -463,18 +474,18 @@ static void json_number(StrBuf *out, const char *key, uint64_t n) {
 }
 
 /* The keys that diagnostics, notes and frames have in common. */
-static void json_start(StrBuf *out, const Place *p) {
-  json_text(out, "file", p->file ? p->file->path : NULL);
-  json_number(out, "line", p->line);
-  json_number(out, "column", p->column);
+static void json_start(StrBuf *out, const SourceOrigin *o) {
+  json_text(out, "file", o->path);
+  json_number(out, "line", o->line);
+  json_number(out, "column", o->column);
 }
 
 static void json_notes(const Diag *d, SourceMap *sources, StrBuf *out) {
   strbuf_add(out, ", \"notes\": [");
   for (size_t i = 0; i < d->notes.len; i++) {
-    Place p = sources_place(sources, d->notes.data[i].span);
+    SourceOrigin o = sources_named(sources, d->notes.data[i].span);
     strbuf_add(out, i ? ", {" : "{");
-    json_start(out, &p);
+    json_start(out, &o);
     strbuf_add(out, ", ");
     json_text(out, "message", d->notes.data[i].message);
     strbuf_add_char(out, '}');
@@ -487,11 +498,11 @@ static void json_trace(const Diag *d, SourceMap *sources, StrBuf *out) {
   if (!d->frames.len) return;
   strbuf_add(out, ", \"trace\": [");
   for (size_t i = 0; i < d->frames.len; i++) {
-    Place p = sources_place(sources, d->frames.data[i].span);
+    SourceOrigin o = sources_named(sources, d->frames.data[i].span);
     strbuf_add(out, i ? ", {" : "{");
     json_text(out, "function", d->frames.data[i].function);
     strbuf_add(out, ", ");
-    json_start(out, &p);
+    json_start(out, &o);
     if (d->frames.data[i].block) {
       json_number(out, "block", d->frames.data[i].block);
       json_number(out, "repeats", d->frames.data[i].repeats);
@@ -503,12 +514,12 @@ static void json_trace(const Diag *d, SourceMap *sources, StrBuf *out) {
 
 /* One line, so that a tool can read diagnostics as they come. */
 void diag_render_json(const Diag *d, SourceMap *sources, StrBuf *out) {
-  Place p = sources_place(sources, d->span);
+  SourceOrigin o = sources_named(sources, d->span);
   strbuf_addf(out, "{\"severity\": \"%s\", \"code\": \"%s\", ",
               severity_word(d->severity), diag_code_text(d->code));
-  json_start(out, &p);
-  json_number(out, "end_line", p.end_line);
-  json_number(out, "end_column", p.end_column);
+  json_start(out, &o);
+  json_number(out, "end_line", o.end_line);
+  json_number(out, "end_column", o.end_column);
   strbuf_add(out, ", ");
   json_text(out, "message", d->message);
   json_notes(d, sources, out);

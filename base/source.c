@@ -15,6 +15,7 @@
 #include "base/source.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 void sources_init(SourceMap *m, Mem *mem) {
@@ -71,6 +72,8 @@ SourceFile *sources_copy(SourceMap *m, const SourceFile *of, Span call) {
                       .library = of->library,
                       .lines_before = of->lines_before,
                       .call = call,
+                      .origins = of->origins,
+                      .origin_count = of->origin_count,
                       .map = m};
     VEC_PUSH(&m->files, f);
     m->next_base += of->len + 1;
@@ -235,4 +238,76 @@ const char *sources_text(SourceMap *m, Span span, uint32_t *len) {
   Span in = span_within(f, span);
   *len = in.hi - in.lo;
   return f->text + in.lo;
+}
+
+/* --- Origins ------------------------------------------------------------- */
+
+/* The whole before its parts. */
+static int compare_origins(const void *x, const void *y) {
+  const SourceOrigin *a = x, *b = y;
+  if (a->lo != b->lo) return a->lo < b->lo ? -1 : 1;
+  return (a->hi < b->hi) - (a->hi > b->hi);
+}
+
+static void link_origins(SourceOrigin *all, size_t count) {
+  size_t open = 0; /* the innermost that has not ended, from 1 */
+  for (size_t i = 0; i < count; i++) {
+    while (open && all[open - 1].hi < all[i].hi) open = all[open - 1].around;
+    all[i].around = open;
+    open = i + 1;
+  }
+}
+
+void sources_set_origins(SourceMap *m, SourceFile *f,
+                         const SourceOrigin *origins, size_t count) {
+  pthread_mutex_lock(&m->lock);
+  SourceOrigin *copy = ARENA_ARRAY(&m->arena, SourceOrigin, count);
+  bool ok = copy;
+  for (size_t i = 0; ok && i < count; i++) {
+    copy[i] = origins[i];
+    if (i > 0 && origins[i].path == origins[i - 1].path)
+      copy[i].path = copy[i - 1].path;
+    else
+      copy[i].path =
+          arena_strndup(&m->arena, origins[i].path, strlen(origins[i].path));
+    ok = copy[i].path;
+  }
+  if (ok) {
+    qsort(copy, count, sizeof *copy, compare_origins);
+    link_origins(copy, count);
+    f->origins = copy;
+    f->origin_count = count;
+  }
+  pthread_mutex_unlock(&m->lock);
+}
+
+/* Of parts of which any two are apart or one in the other, the last that begins
+ * before the span or is one that holds it from its start.  The smallest that
+ * holds the span is that one or lies around it. */
+const SourceOrigin *sources_origin(SourceMap *m, Span span) {
+  const SourceFile *f = sources_file(m, span);
+  if (!f || !f->origin_count) return NULL;
+  Span part = span_within(f, span);
+  size_t low = 0, high = f->origin_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const SourceOrigin *o = &f->origins[middle];
+    if (o->lo < part.lo || (o->lo == part.lo && o->hi >= part.hi))
+      low = middle + 1;
+    else high = middle;
+  }
+  while (low && f->origins[low - 1].hi < part.hi)
+    low = f->origins[low - 1].around;
+  return low ? &f->origins[low - 1] : NULL;
+}
+
+SourceOrigin sources_named(SourceMap *m, Span span) {
+  const SourceOrigin *origin = sources_origin(m, span);
+  if (origin) return *origin;
+  Place p = sources_place(m, span);
+  return (SourceOrigin){.path = p.file ? p.file->path : NULL,
+                        .line = p.line,
+                        .column = p.column,
+                        .end_line = p.end_line,
+                        .end_column = p.end_column};
 }

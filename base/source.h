@@ -31,6 +31,14 @@ typedef struct SourceMark {
 
 enum { SOURCE_MARK = 256 };
 
+/* Where a part of a text stood in the text from which it was made. */
+typedef struct SourceOrigin {
+  uint32_t lo, hi; /* the part, as offsets in the text */
+  const char *path;
+  uint32_t line, column, end_line, end_column;
+  size_t around; /* the smallest part around it, counted from 1; 0: none */
+} SourceOrigin;
+
 typedef struct SourceFile {
   const char *path;      /* as messages show it */
   const char *text;      /* `len` bytes and a NUL */
@@ -38,6 +46,9 @@ typedef struct SourceFile {
   bool library;          /* part of the standard library */
   uint32_t lines_before; /* for a part of a file: how many lines precede it */
   Span call;             /* of a copy for a call: that call */
+  const SourceOrigin
+      *origins;        /* of a text that was made of a document; else NULL */
+  size_t origin_count; /* by ascending `lo`, the whole before its parts */
   _Atomic(uint32_t *) lines;   /* offsets of line starts, on demand */
   _Atomic(SourceMark *) marks; /* SOURCE_MARK bytes apart, on demand */
   uint32_t line_count;
@@ -76,6 +87,15 @@ typedef struct Place {
 } Place;
 Place sources_place(SourceMap *m, Span span);
 SourceFile *sources_file(SourceMap *m, Span span); /* NULL for nowhere */
+/* Keeps a copy of the origins, in any order, of parts of which any two are
+ * apart or one in the other; without memory for it the text has none. */
+void sources_set_origins(SourceMap *m, SourceFile *f,
+                         const SourceOrigin *origins, size_t count);
+/* The origin of the smallest part that holds the span; NULL: it has none. */
+const SourceOrigin *sources_origin(SourceMap *m, Span span);
+/* What a message says of a span: its origin, where it has one, and else its
+ * place.  `path` is NULL for nowhere. */
+SourceOrigin sources_named(SourceMap *m, Span span);
 /* Line `line` (from 1) without its line break; `len` receives its length. */
 const char *source_line(SourceFile *f, uint32_t line, uint32_t *len);
 /* The text under a span; `len` receives its length. */

@@ -14,10 +14,17 @@ void unit_json(const Program *p, const Unit *u, StrBuf *out);
 bool json_is_program(const char *text, size_t len);
 /* Did the unit's text come from such a document? */
 bool unit_is_of_json(const Program *p, const Unit *u);
+/* Where the nodes of a document stood in the text that it was made of. */
+typedef struct JsonPlaces JsonPlaces;
 /* Reads a program that is JSON and adds it to `out` as text.  False, when it is
  * none, after E0530, which says where in the document: `$.nodes[3].args`; also
- * when memory ran out. */
-bool json_to_text(Program *p, const SourceFile *source, StrBuf *out);
+ * when memory ran out.  `*places` is then, too, the caller's to free. */
+bool json_to_text(Program *p, const SourceFile *source, StrBuf *out,
+                  JsonPlaces **places);
+/* The text has been parsed: from now on messages say of its parts where they
+ * stood. */
+void json_places_put(Program *p, const JsonPlaces *places, const Unit *parsed);
+void json_places_free(JsonPlaces *places);
 
 /* The graph of the unit's items, or of `entry` (NULL: of all) and what it
  * reaches of them: as JSON, as text for Graphviz, and as a page that needs

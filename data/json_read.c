@@ -3,8 +3,9 @@
  *   document --> types, nodes, items as a parsed tree --> canonical text
  *
  * The text is then parsed and checked like any other, so a document can say
- * nothing that a text cannot.  What the document says of nodes' types, of
- * effects and of places is what was found when it was written; it is not read.
+ * nothing that a text cannot.  What the document says of nodes' types and of
+ * effects is what was found when it was written; it is not read.  Where its
+ * parts stood is kept for messages (json_place.c).
  * The annotations of binders are part of the program, and are.
  *
  * jansson makes a tree of its own, past the limit of memory, so its size is
@@ -389,7 +390,8 @@ static bool load(Reader *r, const char *text, size_t len) {
   return false;
 }
 
-bool json_to_text(Program *p, const SourceFile *source, StrBuf *out) {
+bool json_to_text(Program *p, const SourceFile *source, StrBuf *out,
+                  JsonPlaces **places) {
   Reader r = {.program = p, .mem = p->mem, .source = source};
   const char *text = source->text;
   size_t len = source->len;
@@ -400,6 +402,7 @@ bool json_to_text(Program *p, const SourceFile *source, StrBuf *out) {
   bool ok = load(&r, text, len);
   Unit u = {0};
   if (ok) read_unit(&r, &u);
+  *places = ok && !data_stopped(&r) ? json_places_of(&r, &u) : NULL;
   json_decref(r.document);
   mem_let_go(r.mem, r.held);
   ok = ok && !data_stopped(&r);

@@ -1,6 +1,6 @@
 /* What the files of the reader share.  json_read.c reads the document and its
  * items, json_node.c nodes, json_part.c types, constants, attributes and
- * patterns.
+ * patterns, json_place.c where all of it stood.
  *
  * The document comes from outside: every kind, index, name and size is looked
  * at here, and a mistake is told with its place in the document.  A row may use
@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "data/data.h"
 #include "data/json.h"
 
 /* A step into the document: a member, or an element where `key` is NULL. */
@@ -71,6 +72,11 @@ const json_t *data_list(Reader *r, const json_t *from, const char *key,
 static inline bool data_has(const json_t *from, const char *key) {
   return json_object_get(from, key) != NULL;
 }
+
+/* --- json_place.c --------------------------------------------------------- */
+
+/* What `read` was made of tells where its parts stood; NULL without memory. */
+JsonPlaces *json_places_of(Reader *r, const Unit *read);
 
 /* --- json_part.c ---------------------------------------------------------- */
 

@@ -408,13 +408,14 @@ void data_effects(StrBuf *out, Effects e) {
 }
 
 /* Texts of the library are not copied into the document. */
-static int file_index(Json *j, const SourceFile *f) {
+static int file_index(Json *j, const char *path, bool library) {
+  const Name *f = name_of(j->program->names, path);
   int index = (int)(uintptr_t)ptrmap_get(&j->file_at, f) - 1;
   if (index >= 0) return index;
   if (j->file_count > 0) strbuf_add(&j->files, ",\n  ");
   strbuf_add(&j->files, "{\"path\": ");
-  data_string(&j->files, f->path);
-  if (f->library) strbuf_add(&j->files, ", \"library\": true");
+  data_string(&j->files, path);
+  if (library) strbuf_add(&j->files, ", \"library\": true");
   strbuf_add_char(&j->files, '}');
   index = j->file_count++;
   ptrmap_put(&j->file_at, f, (void *)((uintptr_t)index + 1));
@@ -422,8 +423,10 @@ static int file_index(Json *j, const SourceFile *f) {
 }
 
 void data_span(Json *j, StrBuf *out, Span span) {
-  Place at = sources_place(j->program->sources, span);
-  if (!at.file) return;
-  strbuf_addf(out, ", \"span\": [%d, %u, %u, %u, %u]", file_index(j, at.file),
-              at.line, at.column, at.end_line, at.end_column);
+  SourceOrigin at = sources_named(j->program->sources, span);
+  if (!at.path) return;
+  const SourceFile *f = sources_file(j->program->sources, span);
+  strbuf_addf(out, ", \"span\": [%d, %u, %u, %u, %u]",
+              file_index(j, at.path, f->library), at.line, at.column,
+              at.end_line, at.end_column);
 }

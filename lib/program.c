@@ -258,14 +258,14 @@ static bool doc_waits(const Unit *u) {
 }
 
 /* What the parser reads: the text, or that of a program which is JSON, under
- * the same path (data/data.h). */
+ * the same path, and then where its parts stood (data/data.h). */
 static SourceFile *source_of(Program *p, const char *path, const char *text,
-                             size_t len) {
+                             size_t len, JsonPlaces **places) {
   SourceFile *source = sources_add(p->sources, path, text, len, false);
   if (!source || !json_is_program(source->text, len)) return source;
   StrBuf made;
   strbuf_init(&made, p->mem);
-  bool read = json_to_text(p, source, &made);
+  bool read = json_to_text(p, source, &made, places);
   source =
       read ? sources_add(p->sources, path, strbuf_text(&made), made.len, false)
            : NULL;
@@ -273,10 +273,24 @@ static SourceFile *source_of(Program *p, const char *path, const char *text,
   return source;
 }
 
+/* What source_of() gave; frees the places. */
+static ParseStatus parse_source(Program *p, SourceFile *source,
+                                JsonPlaces *places, ParseOptions options,
+                                Unit **unit) {
+  *unit = NULL;
+  ParseStatus status =
+      source ? parse_unit(p, source, options, unit) : PARSE_ERRORS;
+  if (status == PARSE_OK) json_places_put(p, places, *unit);
+  json_places_free(places);
+  return status;
+}
+
 static rly_status parse(rly_program *p, const char *path, const char *text,
                         size_t len, unsigned flags, Unit **unit) {
   size_t errors = p->ir->diags->errors;
-  SourceFile *source = source_of(p->ir, path, text ? text : "", len);
+  JsonPlaces *places = NULL;
+  SourceFile *source = source_of(p->ir, path, text ? text : "", len, &places);
+  if (!source) json_places_free(places);
   if (!source && p->ir->diags->errors > errors)
     return program_failed(p, RLY_REFUSED);
   if (!source && !mem_exhausted(p->mem))
@@ -285,7 +299,7 @@ static rly_status parse(rly_program *p, const char *path, const char *text,
   source->lines_before = p->ir->lines_before;
   p->ir->lines_before = 0;
   ParseOptions options = {.interactive = flags & RLY_INTERACTIVE};
-  ParseStatus status = parse_unit(p->ir, source, options, unit);
+  ParseStatus status = parse_source(p->ir, source, places, options, unit);
   if (status == PARSE_INCOMPLETE) return RLY_INCOMPLETE;
   if (status == PARSE_OK && options.interactive && doc_waits(*unit)) {
     program_drop_unit(p->ir, *unit);
@@ -372,9 +386,10 @@ rly_status rly_program_add_text(rly_program *p, const char *path,
 
 Unit *program_parse_text(rly_program *p, const char *path, const char *text,
                          size_t len) {
-  SourceFile *source = source_of(p->ir, path, text, len);
-  Unit *unit = NULL;
-  if (source) parse_unit(p->ir, source, (ParseOptions){0}, &unit);
+  JsonPlaces *places = NULL;
+  SourceFile *source = source_of(p->ir, path, text, len, &places);
+  Unit *unit;
+  parse_source(p->ir, source, places, (ParseOptions){0}, &unit);
   if (unit && p->ir->float64) unit_to_float64(p->ir, unit);
   return unit;
 }

@@ -173,6 +173,53 @@ gives(rly('run', spew(scratch('p.json'), '{"format": "rly", ')), 1, '',
 gives(rly('run', spew(scratch('p.json'), '{"format": ' . '[' x 100000)), 1, '',
   qr/no JSON/, 'a hundred thousand brackets');
 
+# A mistake is told with the place where the part stood, and with the line of
+# the text that the document became.
+my $placed = document(<<'END');
+type Pair { Pair(a: int32, b: int32) }
+def @f(%x: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] {
+  let %z =
+     %x * 2f;
+  %z   +   [1f, 2f, 3f]
+}
+def @g(%n: int32) -> int32 { if (%n == 0) { 1 / %n } else { @g(%n - 1) } }
+@g(2);
+END
+gives(run_document($placed), 2, '',
+  qr{p\.rly:7:45: error\[E0602\].*in the text of \S*p\.json:.* at \S*:7:45\n}s,
+  'an error at run time has the place in the source');
+my $json = JSON::PP->new->utf8->canonical;
+my @again = map { $json->encode($_) } $placed, $json->decode(
+  rly('dump', '--format', 'json',
+      spew(scratch('p.json'), $json->encode($placed)))->{out});
+is($again[1], $again[0], 'and places are kept by a document of a document');
+for my $n (grep { $_->{kind} eq 'constant' } @{$placed->{nodes}}) {
+  $n->{value} = {%{$n->{value}}, shape => [2], data => [1.5, 2.5]}
+    if @{$n->{value}{shape}};
+}
+my $wrong = qr/p\.rly:5:12: error\[E0203\].*in the text of \S*p\.json:\n +\d /s;
+gives(run_document($placed), 1, '', $wrong, 'so has a mistake of types');
+my $as_json = json((split /\n/,
+  rly('check', '--json', scratch('p.json'))->{out})[0]);
+is("$as_json->{line}:$as_json->{column}-$as_json->{end_column}", '5:12-24',
+  'as JSON, too');
+for ([path => "a\e[31m", 'a path that a terminal would obey'],
+     [path => '', 'no path'], [path => undef, 'a path that is none'],
+     [span => [0, 0, 1, 2, 3], 'line 0'],
+     [span => [7, 5, 12, 5, 24], 'no file'],
+     [span => [0, 5, 12], 'a span of three'], [span => 'here', 'a word'],
+     [span => [0, -5, 1e300, 'x', {}], 'no numbers']) {
+  my ($what, $value, $name) = @$_;
+  my $copy = $json->decode($json->encode($placed));
+  $_->{path} = $value for $what eq 'path' ? @{$copy->{files}} : ();
+  $_->{span} = $value
+    for $what eq 'span' ? (@{$copy->{nodes}}, @{$copy->{items}}) : ();
+  my $run = run_document($copy);
+  like($run->{err}, qr/^\S*p\.(?:json:5:8|rly:5:3): error\[E0203\]/,
+    "without a place: $name");
+  unlike($run->{err}, qr/\e/, '... and nothing of it is shown');
+}
+
 # Sugar that no longer fits is written out.
 my $sugar = document("True && False;\n");
 for my $n (@{$sugar->{nodes}}) {

@@ -155,7 +155,8 @@ gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
            $(GEN)/kernels/own.inc $(GEN)/kernels/ref/each.inc \
            $(GEN)/repl/diagnostics.inc $(GEN)/repl/lessons.inc \
            $(GEN)/stepper/page.css.inc $(GEN)/stepper/page.js.inc \
-           $(GEN)/data/graph.css.inc $(GEN)/data/graph.js.inc
+           $(GEN)/data/graph.css.inc $(GEN)/data/graph.js.inc \
+           $(GEN)/repl/opt_page.css.inc $(GEN)/repl/opt_page.js.inc
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
 lib_obj := $(call objects,$(lib_src)) $(isa_obj) $(gen_src:.c=.o)
@@ -366,6 +367,10 @@ $(GEN)/repl/lessons.inc: $(lessons)
 	  echo '},'; done > $@
 
 $(GEN)/stepper/%.inc: stepper/%
+	@mkdir -p $(@D)
+	$(Q)$(as_string) $< > $@
+
+$(GEN)/repl/opt_page.%.inc: repl/opt_page.%
 	@mkdir -p $(@D)
 	$(Q)$(as_string) $< > $@
 

@@ -2,6 +2,7 @@
  * else: the JSON with a script of ours that lays it out (graph.js). */
 #include <string.h>
 
+#include "base/html.h"
 #include "data/graph.h"
 #include "types/types.h"
 
@@ -211,13 +212,6 @@ static void add_script_data(StrBuf *out, const StrBuf *json) {
   }
 }
 
-static void add_html(StrBuf *out, const char *text) {
-  for (; *text; text++)
-    if (*text == '<') strbuf_add(out, "&lt;");
-    else if (*text == '&') strbuf_add(out, "&amp;");
-    else strbuf_add_char(out, *text);
-}
-
 void graph_page(const Program *p, const Unit *u, const Global *entry,
                 StrBuf *out) {
   StrBuf json;
@@ -231,11 +225,11 @@ void graph_page(const Program *p, const Unit *u, const Global *entry,
              "<meta http-equiv=\"Content-Security-Policy\" content=\""
              "default-src 'none'; style-src 'unsafe-inline'; "
              "script-src 'unsafe-inline'\">\n<title>");
-  add_html(out, u->source->path);
+  html_add(out, u->source->path, strlen(u->source->path));
   strbuf_add(out, "</title>\n<style>\n");
   strbuf_add(out, style);
   strbuf_add(out, "</style>\n</head>\n<body>\n<header>\n<h1>");
-  add_html(out, u->source->path);
+  html_add(out, u->source->path, strlen(u->source->path));
   strbuf_add(
       out,
       "</h1>\n"

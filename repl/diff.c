@@ -197,32 +197,66 @@ static void put_hunks(const Diff *d, StrBuf *out, bool colour) {
   }
 }
 
+/* Replaced lines beside each other, then those that are left over. */
+static void give_rows(const Diff *d, DiffRow *row, void *data) {
+  size_t at[2] = {0, 0};
+  for (;;) {
+    const char *text[2] = {NULL, NULL};
+    for (int side = 0; side < 2; side++)
+      if (at[side] < d->lines[side].len && !d->kept[side].data[at[side]])
+        text[side] = d->lines[side].data[at[side]++]->text->text;
+    if (!text[0] && !text[1]) {
+      if (at[0] >= d->lines[0].len) return;
+      text[0] = text[1] = d->lines[0].data[at[0]]->text->text;
+      at[0]++, at[1]++;
+    }
+    row(data, text[0], text[1]);
+  }
+}
+
+/* --- Two texts ------------------------------------------------------------ */
+
+/* False when memory runs out. */
+static bool compare(Diff *d, Mem *mem, const char *was, const char *is) {
+  arena_init(&d->arena, mem);
+  names_init(&d->names, mem);
+  ptrmap_init(&d->by_name, mem);
+  ptrmap_init(&d->before, mem);
+  VEC_INIT(&d->todo, mem);
+  VEC_INIT(&d->tops, mem);
+  for (int side = 0; side < 2; side++) {
+    VEC_INIT(&d->lines[side], mem);
+    VEC_INIT(&d->kept[side], mem);
+    split(d, side, side ? is : was);
+  }
+  Stretch all = {{0, 0}, {d->lines[0].len, d->lines[1].len}};
+  if (!mem_exhausted(mem)) VEC_PUSH(&d->todo, all);
+  while (d->todo.len > 0 && !mem_exhausted(mem)) match(d, VEC_POP(&d->todo));
+  return !mem_exhausted(mem);
+}
+
+static void forget(Diff *d) {
+  for (int side = 0; side < 2; side++) {
+    VEC_DONE(&d->lines[side]);
+    VEC_DONE(&d->kept[side]);
+  }
+  VEC_DONE(&d->tops);
+  VEC_DONE(&d->todo);
+  ptrmap_done(&d->before);
+  ptrmap_done(&d->by_name);
+  names_done(&d->names);
+  arena_done(&d->arena);
+}
+
 void diff_print(StrBuf *out, const char *was, const char *is, bool colour) {
   Diff d;
-  Mem *mem = out->mem;
-  arena_init(&d.arena, mem);
-  names_init(&d.names, mem);
-  ptrmap_init(&d.by_name, mem);
-  ptrmap_init(&d.before, mem);
-  VEC_INIT(&d.todo, mem);
-  VEC_INIT(&d.tops, mem);
-  for (int side = 0; side < 2; side++) {
-    VEC_INIT(&d.lines[side], mem);
-    VEC_INIT(&d.kept[side], mem);
-    split(&d, side, side ? is : was);
-  }
-  Stretch all = {{0, 0}, {d.lines[0].len, d.lines[1].len}};
-  if (!mem_exhausted(mem)) VEC_PUSH(&d.todo, all);
-  while (d.todo.len > 0 && !mem_exhausted(mem)) match(&d, VEC_POP(&d.todo));
-  if (!mem_exhausted(mem)) put_hunks(&d, out, colour);
-  for (int side = 0; side < 2; side++) {
-    VEC_DONE(&d.lines[side]);
-    VEC_DONE(&d.kept[side]);
-  }
-  VEC_DONE(&d.tops);
-  VEC_DONE(&d.todo);
-  ptrmap_done(&d.before);
-  ptrmap_done(&d.by_name);
-  names_done(&d.names);
-  arena_done(&d.arena);
+  if (compare(&d, out->mem, was, is)) put_hunks(&d, out, colour);
+  forget(&d);
+}
+
+void diff_rows(Mem *mem, const char *was, const char *is, DiffRow *row,
+               void *data) {
+  Diff d;
+  if (compare(&d, mem, was, is)) give_rows(&d, row, data);
+  forget(&d);
 }

@@ -6,6 +6,7 @@
  *   opt_bisect.c   --bisect
  *   opt_reduce.c   --reduce
  *   diff.c         --print-changed
+ *   opt_page.c     --html
  *
  * Here are the flags, the way through the pipeline, and what is shown of it.
  * Output is made before any is written: where a pass fails, none is. */
@@ -163,6 +164,12 @@ static bool read_flags(Opt *o) {
     host_usage(o->h, "--saturate needs rules: --rules FILE");
     return false;
   }
+  if (cli->html && (cli->reduce || cli->bisect)) {
+    host_usage(o->h,
+               "--html shows what passes change: without --reduce and "
+               "--bisect");
+    return false;
+  }
   bool measured = cli->cost && !strcmp(cli->cost, "measured");
   if (cli->cost && !measured && strcmp(cli->cost, "rows")) {
     host_usage(o->h, "--cost is rows or measured");
@@ -222,6 +229,28 @@ static void put_json_pass(Opt *o, int i, double seconds, bool changed) {
   if (o->h->cli->time_passes)
     strbuf_addf(&o->out, ", \"milliseconds\": %.3f", seconds * 1e3);
   strbuf_add(&o->out, "}");
+}
+
+static bool put_page_pass(Opt *o, int i, double seconds, const StrBuf *was,
+                          const StrBuf *is) {
+  const OptPass *pass = &o->passes[i];
+  StrBuf name, did;
+  strbuf_init(&name, o->out.mem);
+  strbuf_init(&did, o->out.mem);
+  opt_pass_print(pass, &name);
+  if (!pass->exec)
+    strbuf_addf(&did, "%" PRIu64 " rewrite%s", pass->call.rewrites,
+                pass->call.rewrites == 1 ? "" : "s");
+  if (o->h->cli->time_passes)
+    strbuf_addf(&did, "%s%.3f ms", did.len ? ", " : "", seconds * 1e3);
+  bool fits = opt_page_pass(o->page, strbuf_text(&name), strbuf_text(&did),
+                            strbuf_text(was), strbuf_text(is));
+  strbuf_done(&name);
+  strbuf_done(&did);
+  if (!fits && !mem_exhausted(o->out.mem))
+    diag_error(o->h->program->ir->diags, E0520, SPAN_NONE,
+               "--html: the page grows too long to be read");
+  return fits;
 }
 
 /* --- --verify ------------------------------------------------------------- */
@@ -380,6 +409,7 @@ static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   bool changed =
       texts && (was->len != is.len ||
                 memcmp(strbuf_text(was), strbuf_text(&is), is.len) != 0);
+  if (ok && o->page) ok = put_page_pass(o, i, seconds, was, &is);
   if (ok && cli->json) put_json_pass(o, i, seconds, changed);
   if (ok && cli->print_changed && changed) {
     put_heading(o, "", pass);
@@ -396,14 +426,26 @@ static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   return ok;
 }
 
+static bool write_page(Opt *o, const char *first, const char *last) {
+  const StrBuf *page = opt_page_end(o->page, first, last);
+  return page && !mem_exhausted(o->out.mem) &&
+         file_replace(o->h->program->cx, o->h->cli->html, page);
+}
+
 /* What --print-changed and its like show stands instead of the result. */
 static bool run_passes(Opt *o, Version *v) {
   const Cli *cli = o->h->cli;
   bool shows = cli->print_changed || cli->print_before || cli->print_after;
-  o->texts = cli->print_changed || cli->verify || cli->json;
-  StrBuf text;
+  o->texts = cli->print_changed || cli->verify || cli->json || cli->html;
+  StrBuf text, first;
   strbuf_init(&text, o->out.mem);
+  strbuf_init(&first, o->out.mem);
   if (o->texts) version_print(v, &text);
+  if (cli->html) {
+    strbuf_add_len(&first, strbuf_text(&text), text.len);
+    o->page = opt_page_new(o->out.mem, cli->words.items[0]);
+    if (!o->page) mem_raise_exhausted(o->out.mem);
+  }
   if (cli->json) strbuf_add(&o->out, "{\"passes\": [");
   bool ok = true;
   for (int i = 0; i < o->count && ok; i++) ok = run_pass(o, v, i, &text);
@@ -411,10 +453,14 @@ static bool run_passes(Opt *o, Version *v) {
     strbuf_add(&o->out, "],\n \"text\": ");
     put_json_text(&o->out, &text);
     strbuf_add(&o->out, "}\n");
-  } else if (ok && !shows) {
+  } else if (ok && !shows && !cli->html) {
     put_version(o, v);
   }
+  if (ok && o->page)
+    ok = write_page(o, strbuf_text(&first), strbuf_text(&text));
+  opt_page_free(o->page);
   strbuf_done(&text);
+  strbuf_done(&first);
   return ok;
 }
 

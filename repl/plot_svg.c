@@ -31,14 +31,11 @@ static void svg_text(StrBuf *out, int x, int y, const char *anchor,
               x, y, anchor, value);
 }
 
-/* A text of the program, in which `<` and `&` may stand. */
+/* A text of the program. */
 static void svg_name(StrBuf *out, int x, int y, const char *colour,
                      const char *name) {
   strbuf_addf(out, "<text x=\"%d\" y=\"%d\" fill=\"%s\">", x, y, colour);
-  for (; *name; name++)
-    if (*name == '<') strbuf_add(out, "&lt;");
-    else if (*name == '&') strbuf_add(out, "&amp;");
-    else strbuf_add_char(out, *name);
+  html_add(out, name, strlen(name));
   strbuf_add(out, "</text>\n");
 }
 

@@ -3,20 +3,14 @@
  *   page.c    the file from its head to its end; an <article> for each step
  *   panel.c   what stands beside a step: calls, names, cells
  *   heat.c    larger tensors, to be opened and drawn
- *   html.c    text as HTML; the sources */
+ *   html.c    the sources */
 #ifndef STEPPER_PAGE_H
 #define STEPPER_PAGE_H
 
+#include "base/html.h"
 #include "stepper/inside.h"
 
 /* --- html.c -------------------------------------------------------------- */
-
-/* Adds text of the program, which is not trusted: what HTML would read as its
- * own is escaped, control characters and marks that reverse the direction of
- * writing become U+FFFD.  Quotation marks too, as it also writes attributes. */
-void html_add(StrBuf *out, const char *text, size_t len);
-/* The same of at most `most` bytes, cut at a whole character. */
-void html_add_cut(StrBuf *out, const StrBuf *text, size_t most);
 
 /* A line of a file in which a step stands. */
 typedef struct PageLine {

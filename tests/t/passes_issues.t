@@ -1,8 +1,9 @@
 #!/usr/bin/env perl
-# What the reference's passes got wrong, by the number of the thread where it was
-# reported, or by the section of our notes on the language: each program gives
-# the same after each pass that there is, and at -O2.  Threads about crashes and
-# refused programs are here, too: what a pass makes must check and run.
+# What the reference's passes got wrong, by the number of the thread where it
+# was reported, or by the section of our notes on the language: each program
+# gives the same after each pass that there is, and at -O2.  Threads about
+# crashes and refused programs are here, too: what a pass makes must check and
+# run.
 # (Thread 7122, which is said to be one of them, is about the image of a build
 # machine.)
 use strict;
@@ -141,7 +142,8 @@ def @f(%n: int32, %o: Opt) -> (int32, int32) {
 }
 @f(reshape(arange(12f), newshape=[3, 4]) * 0.71f, [0.1f, -0.2f, 0f, 7f]);'],
   ['tvm#17151: a scale that the scaled product decides, too',
-   'def @f(%x: Tensor[(1, 2, 2, 2), float32], %w: Tensor[(2, 2, 1, 1), float32]) {
+   'def @f(%x: Tensor[(1, 2, 2, 2), float32],
+       %w: Tensor[(2, 2, 1, 1), float32]) {
   let %c = nn.conv2d(%x, %w, channels=2, kernel_size=[1, 1]);
   let %s = nn.global_avg_pool2d(%c);
   let %e = clip(nn.conv2d(%s, %w, channels=2, kernel_size=[1, 1]) + 3f,

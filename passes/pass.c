@@ -141,15 +141,22 @@ bool pass_may_rewrite(Program *p, Span at) {
 }
 
 /* Facts are of the unit that the pass was given; it may give another.  A pass
- * may ask for another, as `relay` does for `check`. */
+ * may ask for another, as `relay` does for `check`.  What a pass over the
+ * checked form breaks it breaks by its rewrites: where it makes none, it leaves
+ * the nodes that it was given, with their types, and nothing has to be read
+ * anew. */
 static Unit *run_one(Program *p, Unit *unit, PassCall *call) {
   unsigned facts = unit->facts;
   const PassInfo *pass = call->pass;
   PassCall *around = p->passing;
+  uint64_t before = call->rewrites;
   p->passing = call;
   Unit *made = pass->run(p, unit);
   p->passing = around;
-  if (made) made->facts = (facts & ~pass->breaks) | pass->gives;
+  unsigned breaks = pass->breaks;
+  if (pass->bound && call->rewrites == before)
+    breaks &= FACT_EFFECTS | FACT_SHAPES;
+  if (made) made->facts = (facts & ~breaks) | pass->gives;
   return made;
 }
 

@@ -7,13 +7,16 @@
  * Parts are folded before the whole, so what is left of a branch has constants
  * in it already.  What goes must do nothing but give its value. */
 #include "ops/ops.h"
-#include "passes/rewrite.h"
+#include "passes/calls.h"
 #include "types/types.h"
 
 enum { ELEMENTS }; /* the pass's argument */
 
+/* What a text leaves open (`?`) stays open: beside a constant of a known
+ * length, operands that do not fit would be a mistake of types, where they are
+ * one of the run. */
 static bool is_small_integer(const Type *t) {
-  return t && t->kind == TY_TENSOR && t->rank <= 1 && !t->any_rank &&
+  return t && t->kind == TY_TENSOR && t->rank <= 1 && type_is_static(t) &&
          (t->dtype == DT_BOOL || dtype_is_int((DType)t->dtype));
 }
 

@@ -40,6 +40,16 @@ sub same {
   return $text->{out};
 }
 
+# --- FoldConstant -------------------------------------------------------------
+
+same('FoldConstant', 'def @f() {
+  where(cast((fn () -> Tensor[(?), bool] { [False, True, False] })(),
+             dtype="bool"),
+        cast((fn () -> Tensor[(?), uint8] { [31u8, 197u8] })(), dtype="bool"),
+        (fn () -> Tensor[(?), bool] { [True] })())
+}
+@f();', 'what a text leaves open is not known beside what does not fit');
+
 # --- Inline -------------------------------------------------------------------
 
 my $say = 'def @say(%n: int32) -> int32 { print("say"); %n }

@@ -172,16 +172,26 @@ static void report(Hunt *h, Arena *a, GenProgram *p, uint64_t seed) {
   printf("--- program.rly\n%s---\n", strbuf_text(&h->text));
 }
 
+/* Makes the seed's program and runs it; where it is refused, that which
+ * annotates its parameters and lets. */
+static void hunt_seed(Hunt *h, Arena *a, GenProgram *p) {
+  for (int annotates = 0; annotates < 2; annotates++) {
+    if (annotates) gen_program_done(p);
+    generate(a, h->mem, h->seed, h->o->size, annotates, p);
+    h->outcome = hunt_outcome(h, p, false);
+    if (h->outcome != DUEL_REFUSED) return;
+  }
+}
+
 /* Does this seed's program differ?  Counts its outcome. */
 static bool hunt_one(Mem *mem, const Options *o, uint64_t seed,
                      uint64_t *counts) {
   Arena arena;
   arena_init(&arena, mem);
   GenProgram p;
-  generate(&arena, mem, seed, o->size, &p);
   Hunt h = {.mem = mem, .o = o, .seed = seed};
   strbuf_init(&h.text, mem);
-  h.outcome = hunt_outcome(&h, &p, false);
+  hunt_seed(&h, &arena, &p);
   counts[h.outcome]++;
   bool differs = h.outcome == DUEL_DIFFERENT || h.outcome == CRASHED;
   if (differs) report(&h, &arena, &p, seed);
@@ -192,11 +202,12 @@ static bool hunt_one(Mem *mem, const Options *o, uint64_t seed,
 }
 
 /* Runs a seed's program in this process and returns the outcome. */
-static int generated_outcome(Mem *mem, const Options *o, uint64_t seed) {
+static int made_outcome(Mem *mem, const Options *o, uint64_t seed,
+                        bool annotates) {
   Arena arena;
   arena_init(&arena, mem);
   GenProgram p;
-  generate(&arena, mem, seed, o->size, &p);
+  generate(&arena, mem, seed, o->size, annotates, &p);
   StrBuf text;
   strbuf_init(&text, mem);
   gen_program_text(&p, &text);
@@ -211,6 +222,11 @@ static int generated_outcome(Mem *mem, const Options *o, uint64_t seed) {
   gen_program_done(&p);
   arena_done(&arena);
   return outcome;
+}
+
+static int generated_outcome(Mem *mem, const Options *o, uint64_t seed) {
+  int outcome = made_outcome(mem, o, seed, false);
+  return outcome == DUEL_REFUSED ? made_outcome(mem, o, seed, true) : outcome;
 }
 
 /* Runs `n` seeds from `seed` on in the child; never returns.  The outcomes go
@@ -279,12 +295,11 @@ static int print_one(Mem *mem, const Options *o) {
   Arena arena;
   arena_init(&arena, mem);
   GenProgram p;
-  generate(&arena, mem, o->seed, o->size, &p);
-  StrBuf text;
-  strbuf_init(&text, mem);
-  gen_program_text(&p, &text);
-  fputs(strbuf_text(&text), stdout);
-  strbuf_done(&text);
+  Hunt h = {.mem = mem, .o = o, .seed = o->seed};
+  strbuf_init(&h.text, mem);
+  hunt_seed(&h, &arena, &p);
+  fputs(strbuf_text(&h.text), stdout);
+  strbuf_done(&h.text);
   gen_program_done(&p);
   arena_done(&arena);
   return 0;

@@ -50,6 +50,7 @@ typedef struct Gen {
   int forced; /* bindings still to be made in the current body */
   int calls;  /* calls of fueled functions left in this body */
   int next_name;
+  bool annotates; /* every parameter, every let */
   /* The program prefers these types, so that bound values are also used. */
   const GenType *palette[GEN_PALETTE];
   int palette_count;

@@ -54,7 +54,8 @@ static GenNode *make_let(Gen *g, const GenType *t) {
   const GenType *type = gen_random_type(g, 2);
   GenNode *value = value_of(g, type);
   const char *name = variable_name(g);
-  const char *declared = gen_chance(g, 40) ? gen_type_name(g, type) : NULL;
+  bool declares = gen_chance(g, 40) || g->annotates;
+  const char *declared = declares ? gen_type_name(g, type) : NULL;
   GenNode *rest = rest_with(g, t, (GenVar){.text = name, .type = type});
   return gen_node(g, t,
                   gen_textf(g, "let %s%s%s = $;\n$", name, declared ? ": " : "",

@@ -167,10 +167,10 @@ GenNode *gen_call(Gen *g, const GenType *t) {
 /* --- Functions ---------------------------------------------------------- */
 
 /* Sometimes leaves an annotation to inference.  Not often, for a type may then
- * not be inferred at all. */
+ * not be inferred at all (generate.h). */
 static char *parameters(Gen *g, const GenType *t) {
   char *text = gen_textf(g, "%s", "");
-  bool annotated = gen_chance(g, 95);
+  bool annotated = gen_chance(g, 95) || g->annotates;
   for (int i = 0; i + 1 < t->count; i++) {
     const char *name = gen_name(g, "%a");
     const char *type = gen_type_name(g, t->args[i]);

@@ -247,9 +247,10 @@ static void add_function(Gen *g, const Signature *s, int count, int i,
 }
 
 /* def @d[n: Dim](%a: Tensor[(n), D], %b: Tensor[(n), D]) -> Tensor[(n), D] {
- * ... }: the body forgets that a dimension is n, so its result is checked.  The
- * length is 2, or `?`, for those who call it: then the two arguments may have
- * different lengths, and the call must be refused during the run. */
+ * (fn () -> Tensor[(?), D] { ... })() }: the body forgets that a dimension is
+ * n, so its result is checked.  The length is 2, or `?`, for those who call it:
+ * then the two arguments may have different lengths, and the call must be
+ * refused during the run. */
 static void add_dim_function(Gen *g, int budget) {
   static const char *const dtypes[] = {"int32", "float32", "bool"};
   const char *name = gen_name(g, "@d"), *dtype = dtypes[gen_below(g, 3)];
@@ -269,8 +270,9 @@ static void add_dim_function(Gen *g, int budget) {
                     gen_textf(g,
                               "def %s[n: Dim]"
                               "(%s: Tensor[(n), %s], %s: Tensor[(n), %s]) -> "
-                              "Tensor[(n), %s] {\n$ }",
-                              name, a, dtype, b, dtype, dtype),
+                              "Tensor[(n), %s] {\n"
+                              "(fn () -> Tensor[(?), %s] {\n$ })() }",
+                              name, a, dtype, b, dtype, dtype, dtype),
                     1, body));
   const GenType *used = gen_tensor_of(g->arena, dtype, 1, &length);
   const GenType *args[] = {used, used, used};
@@ -360,9 +362,14 @@ static void generate_all(Gen *g, int size) {
 /* All that it makes lives in `a`; the vectors of the generator itself do not.
  * `size` is a budget of nodes, roughly; a few programs come out larger, since
  * what was begun is always finished. */
-void generate(Arena *a, Mem *mem, uint64_t seed, int size, GenProgram *out) {
+void generate(Arena *a, Mem *mem, uint64_t seed, int size, bool annotates,
+              GenProgram *out) {
   VEC_INIT(&out->items, mem);
-  Gen g = {.arena = a, .mem = mem, .random = seed, .out = out};
+  Gen g = {.arena = a,
+           .mem = mem,
+           .random = seed,
+           .out = out,
+           .annotates = annotates};
   VEC_INIT(&g.vars, mem);
   VEC_INIT(&g.adts, mem);
   generate_all(&g, size);

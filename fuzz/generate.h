@@ -12,8 +12,11 @@ typedef struct GenProgram {
   VEC(GenNode *) items; /* types, functions, lets and expressions, in order */
 } GenProgram;
 
-/* Makes about `size` nodes, in the arena. */
-void generate(Arena *a, Mem *mem, uint64_t seed, int size, GenProgram *out);
+/* Makes about `size` nodes, in the arena.  Of one program in 25 not all types
+ * can be inferred; made again so that it annotates its parameters and lets, the
+ * rest of it is the same, and it checks. */
+void generate(Arena *a, Mem *mem, uint64_t seed, int size, bool annotates,
+              GenProgram *out);
 void gen_program_done(GenProgram *p);
 void gen_program_text(const GenProgram *p, StrBuf *out);
 

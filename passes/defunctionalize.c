@@ -154,9 +154,12 @@ Instance *defun_instance(Defun *d, const Instance *in, const Expr *use) {
     return NULL;
   for (int i = 0; i < n; i++) {
     args[i] = defun_type(d, in, use->targs[i]);
-    if (!args[i] || args[i]->has_var || args[i]->size > TYPE_MOST ||
-        g->params[i]->kind != KIND_TYPE)
+    if (!args[i] || args[i]->has_var || g->params[i]->kind != KIND_TYPE)
       return NULL;
+    if (args[i]->size > TYPE_MOST) {
+      d->grows = true;
+      return NULL;
+    }
   }
   Instance *first = ptrmap_get(&d->first, g), *at = first;
   for (; at; at = at->next) {
@@ -164,7 +167,10 @@ Instance *defun_instance(Defun *d, const Instance *in, const Expr *use) {
     for (int i = 0; i < n; i++) same &= at->args[i] == args[i];
     if (same) return at;
   }
-  if (d->instances.len == INSTANCES_MOST) return NULL;
+  if (d->instances.len == INSTANCES_MOST) {
+    d->grows = true;
+    return NULL;
+  }
   if (!(at = ARENA_NEW(d->arena, Instance))) return NULL;
   *at = (Instance){.of = g, .args = args, .next = first};
   at->type = type_fn(d->p->types, 0, NULL, g->type->count, g->type->args,
@@ -413,7 +419,7 @@ Unit *pass_defunctionalize(Program *p, Unit *unit) {
   VEC_INIT(&d.instances, p->mem);
   VEC_INIT(&d.made, p->mem);
   find(&d);
-  if (!mem_exhausted(p->mem)) defun_map(&d);
+  if (!mem_exhausted(p->mem) && !d.grows) defun_map(&d);
   unit_add_items(unit, d.made.len, d.made.data);
   if (d.made.len && !mem_exhausted(p->mem)) unit = pass_remove_unused(p, unit);
   for (size_t i = 0; i < d.classes.len; i++) {

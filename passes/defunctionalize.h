@@ -46,6 +46,8 @@ typedef struct Defun {
   VEC(Class *) classes;
   VEC(Instance *) instances; /* in the order in which they were met */
   VEC(Item) made;
+  bool grows; /* a function uses itself at larger types without end: no copy of
+                 it is the last, so all stays as it is */
 } Defun;
 
 /* Writes values of the classes that do not stay as data. */

@@ -47,6 +47,7 @@ typedef struct Spot {
 typedef struct Use {
   Spot *place;
   int item;
+  uint32_t number; /* in the order of the text */
   struct Use *next;
 } Use;
 
@@ -58,6 +59,7 @@ typedef struct Node {
   Use *uses, *last_use;
   Spot *home; /* NULL: never used */
   int home_item;
+  uint32_t first; /* the number of what evaluates it first */
 } Node;
 
 /* Where an expression lies. */
@@ -79,7 +81,7 @@ struct Homes {
     Node **slots;
     size_t cap;
   } by_index; /* open addressing */
-  uint32_t mark;
+  uint32_t mark, uses;
 };
 
 /* --- Nodes by their numbers ---------------------------------------------- */
@@ -151,7 +153,7 @@ static void note_use(Homes *h, const Expr *use, const Position *at) {
   if (!n) return;
   ptrmap_put(&h->by_use, use, n);
   Use *made = ARENA_NEW(h->arena, Use);
-  *made = (Use){at->place, at->item, NULL};
+  *made = (Use){at->place, at->item, h->uses++, NULL};
   if (n->uses) n->last_use->next = made;
   else n->uses = made;
   n->last_use = made;
@@ -273,22 +275,38 @@ static void settle(Spot **place, int *item) {
   }
 }
 
-/* Does the way from the home down to the first use enter a branch or an arm
- * before any function?  The value of a node that sinks lies in one, too. */
-static bool first_use_is_conditional(const Node *n) {
-  for (const Use *use = n->uses; use; use = use->next) {
-    Spot *p = use->place;
-    int item = use->item;
-    if (!is_live(p, item)) continue;
-    bool conditional = false;
-    while (p != n->home) {
-      if (p->scope) conditional = p->conditional;
-      if (p->value) conditional |= p->value->node.sinks;
-      if (!outward(&p, &item)) break;
-    }
-    return conditional;
+/* A use in the value of a node comes where that node is evaluated first, not
+ * where its binding stands: so the order is the same once the node has been
+ * printed at its home. */
+static uint32_t order_of(const Use *use) {
+  Spot *p = use->place;
+  int item = use->item;
+  while (!p->value)
+    if (!outward(&p, &item)) return use->number;
+  return p->value->first;
+}
+
+static const Use *first_use(const Node *n) {
+  const Use *first = NULL;
+  for (const Use *use = n->uses; use; use = use->next)
+    if (is_live(use->place, use->item) &&
+        (!first || order_of(use) < order_of(first)))
+      first = use;
+  return first;
+}
+
+/* Does the way from the home down to a use enter a branch or an arm before any
+ * function?  The value of a node that sinks lies in one, too. */
+static bool is_conditional(const Node *n, const Use *use) {
+  Spot *p = use->place;
+  int item = use->item;
+  bool conditional = false;
+  while (p != n->home) {
+    if (p->scope) conditional = p->conditional;
+    if (p->value) conditional |= p->value->node.sinks;
+    if (!outward(&p, &item)) break;
   }
-  return false;
+  return conditional;
 }
 
 /* Is the block all that an item of the block around it evaluates? */
@@ -337,7 +355,9 @@ static void place_node(Homes *h, Node *n) {
     n->home_item = item;
   }
   if (!n->home) return;
-  n->node.sinks = first_use_is_conditional(n);
+  const Use *first = first_use(n);
+  n->first = order_of(first);
+  n->node.sinks = is_conditional(n, first);
   prefer_binding(h, n);
 }
 

@@ -340,6 +340,15 @@ is(opt('Defunctionalization', 'def @f(%g: fn (int32) -> int32) { %g(1) }')
    ->{out}, opt('EtaExpand', 'def @f(%g: fn (int32) -> int32) { %g(1) }')
    ->{out}, 'Defunctionalization: what a host may call');
 
+same('Defunctionalization', 'def @grow[A](%n: int32, %a: A,
+                                             %f: fn (int32) -> A) -> A {
+  if (%n <= 0) { %a } else {
+    ref_read(@grow(%n - 1, ref(%a), fn (%i: int32) { ref(%f(%i)) }))
+  }
+}
+@grow(3, 7, fn (%i: int32) { %i });',
+     'a function that uses itself at larger types for ever stays');
+
 # --- EtaExpand ----------------------------------------------------------------
 
 same('EtaExpand', 'def @make() -> fn (int32) -> int32 { print("made"); @twice }
@@ -380,6 +389,23 @@ becomes('ToGraphNormalForm',
         'let %a = %x + 1; let %g = fn () { %a }; %g() + %g()',
         'let %a = %x + 1; let %g = fn () { %a }; %g() + %g()',
         'and what only a function inside uses');
+
+# --- What stands in the text ------------------------------------------------
+
+# A graph node is evaluated where its uses are, by the order of evaluation, not
+# by that of the bindings that use it: a node that is printed at its home is no
+# later use.
+same('', 'type D[A] { K(Option[int32], int32, A) }
+def @main() -> int32 {
+  %2 = 0 / 0;
+  print(7);
+  %21 = (0, match (K(None, 0, Some(%2))) { K(_, _, _) => { 1 } });
+  print((match (K(None, %2, 0)) {
+    K(Some(_), _, _) => { %21 },
+    K(_, _, _) => { (0, 2) },
+  }).0);
+  0
+}', 'a node that is used by one which goes into an arm');
 
 # --- Programs leave the same behind -------------------------------------------
 

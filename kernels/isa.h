@@ -114,6 +114,7 @@ typedef struct Product {
   Matrix a, b, out;
   Buffer *weights; /* holds b; where packed forms hang (kernels/pack.h); NULL:
                       there is no such */
+  bool more;       /* add to out; only of products by panels */
 } Product;
 
 /* A whole product in a 64-bit type, which has no tiles; false when `stop` was

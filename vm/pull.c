@@ -14,6 +14,7 @@
  *
  * In differentiated code rules are differentiated code, too, so that the sweep
  * is recorded at the outer levels. */
+#include "kernels/rows.h"
 #include "vm/sweep.h"
 
 #include <string.h>
@@ -263,18 +264,73 @@ static bool join(Session *s, size_t n, Value *v, Value *out) {
   return true;
 }
 
-/* The first or the second matrices of the products, one below the other. */
-static bool join_rows(Session *s, const Rows *rows, bool second, Value *out) {
-  size_t n = 0, i = 0;
-  for (const Rows *r = rows; r; r = r->next) n++;
-  Value *v = mem_alloc(s->mem, n * sizeof *v);
-  if (!v) return vm_out_of_memory(s);
+/* The matrices of one side of the products, in the order of making. */
+typedef struct Side {
+  size_t count;
+  Value *of;
+  bool plain; /* none is a Dual */
+} Side;
+
+static bool side_start(Session *s, const Rows *rows, bool second, Side *side) {
+  *side = (Side){.plain = true};
+  for (const Rows *r = rows; r; r = r->next) side->count++;
+  side->of = mem_alloc(s->mem, side->count * sizeof *side->of);
+  if (!side->of) return vm_out_of_memory(s);
+  size_t i = 0;
   for (const Rows *r = rows; r; r = r->next, i++) {
-    v[i] = second ? r->b : r->a;
-    obj_keep(v[i].obj);
+    side->of[i] = second ? r->b : r->a;
+    side->plain &= !is_dual(side->of[i]);
   }
-  bool ok = join(s, n, v, out);
-  mem_free(s->mem, v, n * sizeof *v);
+  return true;
+}
+
+static void side_done(Session *s, Side *side) {
+  if (side->of) mem_free(s->mem, side->of, side->count * sizeof *side->of);
+}
+
+/* One below the other. */
+static bool join_side(Session *s, const Side *side, Value *out) {
+  for (size_t i = 0; i < side->count; i++) obj_keep(side->of[i].obj);
+  return join(s, side->count, side->of, out);
+}
+
+/* A plain side as blocks of rows: values of tensors are pointers to them. */
+static RowBlocks blocks_of(const Side *side) {
+  static_assert(sizeof(Value) == sizeof(const Tensor *), "one after the other");
+  return (RowBlocks){(int64_t)side->count, (const Tensor *const *)side->of};
+}
+
+/* Multiplies or sums rows where they lie; `*fits` is false where the kernels
+ * for that do not take these tensors. */
+static bool add_blocks(Session *s, const Side *a, const Side *b, bool *fits,
+                       Value *out) {
+  OpCall call = {.heap = &s->store.heap,
+                 .stop = &s->store.stop,
+                 .threads = s->limits.threads,
+                 .crowd = &s->crowd};
+  *fits = a->count > 1 && a->plain && row_blocks_fit(blocks_of(a)) &&
+          (!b || (b->plain && row_blocks_fit(blocks_of(b))));
+  if (!*fits) return true;
+  out->tensor = b ? rows_product(&call, blocks_of(a), blocks_of(b))
+                  : rows_sum(&call, blocks_of(a));
+  if (out->tensor) return true;
+  return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
+}
+
+/* The product of what stands in the two sides, or the sum of a's rows. */
+static bool add_up(Session *s, Side *a, Side *b, Value *out) {
+  bool fits;
+  if (!add_blocks(s, a, b, &fits, out)) return false;
+  if (fits) return true;
+  Value left, right;
+  if (!join_side(s, a, &left)) return false;
+  bool ok =
+      !b ? apply_own(s, SITE_SUM, 1, &left, 0, out) : join_side(s, b, &right);
+  if (ok && b) {
+    ok = apply_two(s, SITE_PRODUCT, left, right, 0, out);
+    obj_drop(&s->store, right.obj);
+  }
+  obj_drop(&s->store, left.obj);
   return ok;
 }
 
@@ -306,18 +362,16 @@ static bool add_sum(Session *s, Part *part, Value v) {
 /* The products that wait become part of the sum. */
 static bool settle(Session *s, Part *part) {
   if (!part->rows) return true;
-  Value a, b, product;
-  if (!join_rows(s, part->rows, false, &a)) return false;
+  Side a, b = {0};
+  Value total;
   bool sums = !part->rows->b.obj;
-  bool ok = sums ? apply_own(s, SITE_SUM, 1, &a, 0, &product)
-                 : join_rows(s, part->rows, true, &b);
-  if (ok && !sums) {
-    ok = apply_two(s, SITE_PRODUCT, a, b, 0, &product);
-    obj_drop(&s->store, b.obj);
-  }
-  obj_drop(&s->store, a.obj);
+  bool ok = side_start(s, part->rows, false, &a) &&
+            (sums || side_start(s, part->rows, true, &b)) &&
+            add_up(s, &a, sums ? NULL : &b, &total);
+  side_done(s, &a);
+  side_done(s, &b);
   drop_rows(s, part);
-  return ok && add_sum(s, part, product);
+  return ok && add_sum(s, part, total);
 }
 
 bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,

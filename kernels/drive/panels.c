@@ -208,7 +208,7 @@ static int columns_from(const Region *r, int64_t n) {
 static bool run_piece(const OpCall *call, Part *part, const Panels *b,
                       const Region *r) {
   part->block.k = at_most(part->p->k - part->k, part->depth);
-  part->block.more = part->k > 0;
+  part->block.more = part->p->more || part->k > 0;
   part->columns = columns_from(r, part->n);
   find_panel(part, b);
   return run_part(call, part, r->row, r->rows_end);
@@ -319,7 +319,7 @@ static bool run_region(const OpCall *call, const Product *p, const Panels *b,
   int64_t rows = r->rows_end - r->row;
   part.block.a_row = p->a.row_step;
   part.block.a_step = p->a.column_step;
-  if (b->packed && p->m == 1 && p->k <= STOP_BLOCK)
+  if (b->packed && p->m == 1 && p->k <= STOP_BLOCK && !p->more)
     return run_vector(call, &part, b, r);
   if (p->k > BLOCK && rows * p->k > ELEMENTS_NEAR)
     return run_long(call, &part, b, r);
@@ -375,10 +375,6 @@ bool product_of_panels(const OpCall *call, const Product *p, const Panels *b) {
 }
 
 /* --- Products of matrices ------------------------------------------------ */
-
-/* With few columns a panel is mostly empty: then out^T = b^T a^T is computed,
- * which has the same sums. */
-enum { COLUMNS_FEW = GROUP / 2 };
 
 static Product turned(const Product *p) {
   return (Product){.m = p->n,

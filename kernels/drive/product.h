@@ -40,6 +40,10 @@ static inline int panel_width(int columns) {
   return (columns + GROUP - 1) / GROUP * GROUP;
 }
 
+/* With fewer columns a panel is mostly empty: then out^T = b^T a^T is computed,
+ * which has the same sums. */
+enum { COLUMNS_FEW = GROUP / 2 };
+
 /* Panels copied from a matrix as needed, converted to the type that sums are
  * accumulated in. */
 Panels panels_of_matrix(const Matrix *b);

@@ -1,0 +1,246 @@
+/* Products and sums over rows that lie in several tensors (kernels/rows.h).
+ *
+ *   a' b    is summed up DEPTH rows at a time.  Those of a are transposed into
+ *           one scratch matrix, those of b become panels where a region needs
+ *           them, and the tiles go on from the sums of the rows before, which
+ *           changes no bit: a sum is one chain over the rows.
+ *   sum     PARTS partial sums, row r in part r % PARTS, folded in halves: the
+ *           order of ref/reduce_body.h. */
+#include "kernels/rows.h"
+
+#include "kernels/drive/product.h"
+#include "kernels/kernel.h"
+
+#include <string.h>
+
+enum {
+  DEPTH = 1024, /* rows of a in scratch: the long part of panels.c */
+  PARTS = 16,
+};
+
+/* --- Rows by number --------------------------------------------------------
+ */
+
+typedef struct Rows {
+  RowBlocks blocks;
+  int64_t columns, count;
+  int64_t *starts; /* of each block the number of its first row; then count */
+} Rows;
+
+bool row_blocks_fit(RowBlocks x) {
+  for (int64_t i = 0; i < x.count; i++) {
+    const Tensor *t = x.of[i];
+    if (t->dtype != DT_FLOAT32 || t->rank != 2 ||
+        t->shape[1] != x.of[0]->shape[1])
+      return false;
+  }
+  return true;
+}
+
+static size_t starts_size(RowBlocks x) {
+  return ((size_t)x.count + 1) * sizeof(int64_t);
+}
+
+static bool rows_start(Mem *mem, RowBlocks x, Rows *rows) {
+  *rows = (Rows){.blocks = x, .columns = x.of[0]->shape[1]};
+  rows->starts = mem_alloc(mem, starts_size(x));
+  if (!rows->starts) return false;
+  for (int64_t i = 0; i < x.count; i++) {
+    rows->starts[i] = rows->count;
+    rows->count += x.of[i]->shape[0];
+  }
+  rows->starts[x.count] = rows->count;
+  return true;
+}
+
+static void rows_done(Mem *mem, Rows *rows) {
+  mem_free(mem, rows->starts, starts_size(rows->blocks));
+}
+
+/* The block that has row `row`. */
+static int64_t block_of(const Rows *rows, int64_t row) {
+  int64_t low = 0, high = rows->blocks.count;
+  while (high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    if (rows->starts[middle] <= row) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/* Copies columns column .. column + columns of rows row .. row + n to `to`,
+ * whose strides these are. */
+static void copy_rows(const Rows *rows, int64_t row, int64_t n, int64_t column,
+                      int64_t columns, float *to, int64_t row_step,
+                      int64_t column_step) {
+  int64_t end = row + n;
+  for (int64_t i = block_of(rows, row); row < end; i++) {
+    const Tensor *t = rows->blocks.of[i];
+    int64_t stop = rows->starts[i + 1] < end ? rows->starts[i + 1] : end;
+    int64_t shape[] = {stop - row, columns};
+    const float *first = (const float *)t->data +
+                         (row - rows->starts[i]) * t->strides[0] +
+                         column * t->strides[1];
+    Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, (void *)first);
+    memcpy(from.strides, t->strides, 2 * sizeof *t->strides);
+    Tensor into = tensor_on_data(DT_FLOAT32, 2, shape, to);
+    into.strides[0] = row_step;
+    into.strides[1] = column_step;
+    tensor_copy_into(&into, &from);
+    to += (stop - row) * row_step;
+    row = stop;
+  }
+}
+
+/* --- Products --------------------------------------------------------------
+ */
+
+/* The rows of b from `first` on, as panels ask for them. */
+typedef struct Source {
+  const Rows *rows;
+  int64_t first;
+} Source;
+
+static void fill_from_rows(const void *source, int64_t k, int n, int64_t column,
+                           int columns, float *panel) {
+  const Source *s = source;
+  int width = panel_width(columns);
+  copy_rows(s->rows, s->first + k, n, column, columns, panel, width, 1);
+  for (int i = 0; i < n && columns < width; i++)
+    memset(panel + i * width + columns, 0,
+           (size_t)(width - columns) * sizeof *panel);
+}
+
+/* Writes the transpose of n rows from `row` on.  Blocks of few rows are joined
+ * first, some rows at a time, since the copy that transposes works on squares;
+ * `stage` has room for STAGE rows. */
+enum { STAGE = 64, SQUARE = 16 };
+
+static void turn_rows(const Rows *rows, int64_t row, int64_t n, float *stage,
+                      float *to) {
+  if (rows->count >= SQUARE * rows->blocks.count) {
+    copy_rows(rows, row, n, 0, rows->columns, to, 1, n);
+    return;
+  }
+  for (int64_t at = 0; at < n; at += STAGE) {
+    int64_t count = n - at < STAGE ? n - at : STAGE;
+    copy_rows(rows, row + at, count, 0, rows->columns, stage, rows->columns, 1);
+    int64_t shape[] = {count, rows->columns};
+    Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, stage);
+    Tensor into = tensor_on_data(DT_FLOAT32, 2, shape, to + at);
+    into.strides[0] = 1;
+    into.strides[1] = n;
+    tensor_copy_into(&into, &from);
+  }
+}
+
+/* Fills in p->out, the product of all rows. */
+static bool multiply(const OpCall *call, Product *p, const Rows *a,
+                     const Rows *b) {
+  int64_t depth = a->count < DEPTH ? a->count : DEPTH;
+  size_t bytes = (size_t)(p->m * (depth + STAGE)) * sizeof(float);
+  float *room = mem_alloc_aligned(call->heap->mem, bytes);
+  if (!room) return false;
+  bool ok = true;
+  for (int64_t row = 0; ok && row < a->count; row += depth) {
+    Source source = {b, row};
+    Panels panels = {.fill = fill_from_rows, .source = &source};
+    p->k = a->count - row < depth ? a->count - row : depth;
+    p->more = row > 0;
+    p->a = (Matrix){DT_FLOAT32, (char *)room, p->k, 1};
+    turn_rows(a, row, p->k, room + p->m * depth, room);
+    ok = product_of_panels(call, p, &panels);
+  }
+  mem_free_aligned(call->heap->mem, room, bytes);
+  return ok;
+}
+
+/* out' = b' a, which has the same sums, where that transposes fewer elements:
+ * those of b instead of a's, and the result; or where a panel of out's columns
+ * would be mostly empty. */
+static bool is_worth_swapping(const Product *p, int64_t rows) {
+  return p->n < p->m &&
+         (p->n < COLUMNS_FEW ||
+          (double)p->m * (double)p->n < (double)(p->m - p->n) * (double)rows);
+}
+
+static bool multiply_swapped(const OpCall *call, const Product *p,
+                             const Rows *a, const Rows *b) {
+  Mem *mem = call->heap->mem;
+  size_t bytes = (size_t)(p->m * p->n) * sizeof(float);
+  float *room = mem_alloc_aligned(mem, bytes);
+  if (!room) return false;
+  Product swapped = {
+      .m = p->n, .n = p->m, .out = {DT_FLOAT32, (char *)room, p->m, 1}};
+  bool ok = multiply(call, &swapped, b, a);
+  if (ok) {
+    int64_t shape[] = {p->m, p->n};
+    Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, room);
+    from.strides[0] = 1;
+    from.strides[1] = p->m;
+    Tensor into = tensor_on_data(DT_FLOAT32, 2, shape, p->out.data);
+    tensor_copy_into(&into, &from);
+  }
+  mem_free_aligned(mem, room, bytes);
+  return ok;
+}
+
+static bool fill_product(const OpCall *call, Tensor *out, const Rows *a,
+                         const Rows *b) {
+  Product p = {.m = a->columns,
+               .n = b->columns,
+               .out = {DT_FLOAT32, out->data, b->columns, 1}};
+  if (p.m == 0 || p.n == 0) return true;
+  if (is_worth_swapping(&p, a->count)) return multiply_swapped(call, &p, a, b);
+  return multiply(call, &p, a, b);
+}
+
+/* The sums of no rows at all are zeros. */
+Tensor *rows_product(const OpCall *call, RowBlocks a, RowBlocks b) {
+  Heap *heap = call->heap;
+  Rows left, right = {0};
+  int64_t shape[] = {a.of[0]->shape[1], b.of[0]->shape[1]};
+  if (!rows_start(heap->mem, a, &left)) return NULL;
+  Tensor *out = NULL;
+  if (rows_start(heap->mem, b, &right)) {
+    bool none = left.count == 0;
+    out = (none ? tensor_zeros : tensor_new)(heap, DT_FLOAT32, 2, shape);
+    if (out && !none && !fill_product(call, out, &left, &right)) {
+      tensor_drop(heap, out);
+      out = NULL;
+    }
+    rows_done(heap->mem, &right);
+  }
+  rows_done(heap->mem, &left);
+  return out;
+}
+
+/* --- Sums ------------------------------------------------------------------
+ */
+
+static void add_row(float *to, const Tensor *t, int64_t row, int64_t n) {
+  const float *x = (const float *)t->data + row * t->strides[0];
+  int64_t step = t->strides[1];
+  for (int64_t j = 0; j < n; j++) to[j] += x[j * step];
+}
+
+Tensor *rows_sum(const OpCall *call, RowBlocks x) {
+  Heap *heap = call->heap;
+  int64_t n = x.of[0]->shape[1], r = 0;
+  size_t bytes = PARTS * (size_t)n * sizeof(float);
+  Tensor *out = tensor_new(heap, DT_FLOAT32, 1, &n);
+  float *parts = out ? mem_alloc_aligned(heap->mem, bytes + 1) : NULL;
+  bool ok = parts != NULL;
+  if (ok) memset(parts, 0, bytes);
+  for (int64_t i = 0; ok && i < x.count; i++) {
+    for (int64_t row = 0; row < x.of[i]->shape[0]; row++, r++)
+      add_row(parts + r % PARTS * n, x.of[i], row, n);
+    ok = !op_stopped(call);
+  }
+  for (int half = PARTS / 2; ok && half > 0; half /= 2)
+    for (int64_t j = 0; j < half * n; j++) parts[j] += parts[half * n + j];
+  if (ok) memcpy(out->data, parts, (size_t)n * sizeof *parts);
+  if (parts) mem_free_aligned(heap->mem, parts, bytes + 1);
+  if (!ok && out) tensor_drop(heap, out);
+  return ok ? out : NULL;
+}

@@ -1,0 +1,154 @@
+/* Products and sums over rows that lie in several tensors have the bits of the
+ * operators on the joined matrix: for blocks of one row and of many, of
+ * different lengths, empty, strided, and more rows than are summed at a
+ * time. */
+#include "tests/unit/ops.h"
+
+#include "kernels/rows.h"
+
+enum { BLOCKS_MOST = 400 };
+
+/* Numbers of mixed size and sign, so that another order of adding shows. */
+static float drawn(uint32_t *seed) {
+  *seed = *seed * 1664525u + 1013904223u;
+  float x = (float)(*seed >> 8) / (1 << 24) - 0.5f;
+  return *seed & 0x80 ? x * 1000 : x;
+}
+
+/* A matrix and the same rows cut into blocks, which are its views or, strided,
+ * views of a transposed copy. */
+typedef struct Cut {
+  Tensor *whole;
+  const Tensor *blocks[BLOCKS_MOST];
+} Cut;
+
+static void cut(Bench *b, Cut *c, int64_t columns, int count,
+                const int64_t *lengths, bool strided, uint32_t seed) {
+  int64_t rows = 0;
+  for (int i = 0; i < count; i++) rows += lengths[i];
+  c->whole = tensor_of(b, DT_FLOAT32, 2, (int64_t[]){rows, columns});
+  Tensor *turned = tensor_of(b, DT_FLOAT32, 2, (int64_t[]){columns, rows});
+  float *x = (float *)c->whole->data, *y = (float *)turned->data;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++)
+      y[j * rows + i] = x[i * columns + j] = drawn(&seed);
+  for (int64_t i = 0, row = 0; i < count; row += lengths[i++]) {
+    Tensor *of = strided ? turned : c->whole;
+    int64_t steps[] = {strided ? 1 : columns, strided ? rows : 1};
+    int64_t shape[] = {lengths[i], columns};
+    c->blocks[i] = bench_own(
+        b, tensor_view(&b->heap, of, 2, shape, steps, row * steps[0]));
+  }
+}
+
+static void same_bits(const Tensor *a, const Tensor *b) {
+  assert_true(shapes_equal(a, b));
+  assert_memory_equal(a->data, b->data,
+                      (size_t)tensor_count(a) * sizeof(float));
+}
+
+static void check(int64_t m, int64_t n, int count, const int64_t *lengths,
+                  bool strided) {
+  Bench b;
+  bench_open(&b);
+  Cut left, right;
+  cut(&b, &left, m, count, lengths, strided, 1);
+  cut(&b, &right, n, count, lengths, strided, 2);
+  RowBlocks x = {count, left.blocks}, y = {count, right.blocks};
+  assert_true(row_blocks_fit(x));
+  assert_true(row_blocks_fit(y));
+
+  Call product = call(&b, "nn.matmul");
+  call_arg(&product, left.whole);
+  call_arg(&product, right.whole);
+  call_int(&product, ATTR_transpose_a, 1);
+  Call sum = call(&b, "sum");
+  call_arg(&sum, left.whole);
+  call_ints(&sum, ATTR_axis, 1, (int64_t[]){0});
+  const Tensor *expected = call_run(&product), *expected_sum = call_run(&sum);
+  for (int threads = 1; threads <= 2; threads++) {
+    OpCall c = {.heap = &b.heap, .threads = threads};
+    same_bits(bench_own(&b, rows_product(&c, x, y)), expected);
+    same_bits(bench_own(&b, rows_sum(&c, x)), expected_sum);
+  }
+  bench_close(&b);
+}
+
+static void test_bits(void **state) {
+  (void)state;
+  int64_t ones[BLOCKS_MOST], many[BLOCKS_MOST];
+  for (int i = 0; i < BLOCKS_MOST; i++) ones[i] = 1, many[i] = 1 + i % 13;
+  static const int64_t few[] = {1000, 24, 1, 0, 999, 40};
+  static const int64_t shapes[][2] = {{1, 1},   {3, 2},   {70, 64},
+                                      {64, 70}, {129, 5}, {5, 130}};
+  for (size_t i = 0; i < LENGTH(shapes); i++)
+    for (int strided = 0; strided < 2; strided++) {
+      check(shapes[i][0], shapes[i][1], BLOCKS_MOST, ones, strided);
+      check(shapes[i][0], shapes[i][1], BLOCKS_MOST, many, strided);
+      check(shapes[i][0], shapes[i][1], 6, few, strided);
+      check(shapes[i][0], shapes[i][1], 1, few, strided);
+    }
+}
+
+static void test_fit(void **state) {
+  (void)state;
+  Bench b;
+  bench_open(&b);
+  const Tensor *of[] = {tensor_of(&b, DT_FLOAT32, 2, (int64_t[]){2, 3}),
+                        tensor_of(&b, DT_FLOAT32, 2, (int64_t[]){2, 4}),
+                        tensor_of(&b, DT_FLOAT64, 2, (int64_t[]){2, 3}),
+                        tensor_of(&b, DT_FLOAT32, 1, (int64_t[]){3})};
+  for (int i = 1; i < 4; i++)
+    assert_false(
+        row_blocks_fit((RowBlocks){2, (const Tensor *[]){of[0], of[i]}}));
+  bench_close(&b);
+}
+
+/* Empty matrices: sums of nothing are zeros, and results may have no element.
+ */
+static void test_empty(void **state) {
+  (void)state;
+  Bench b;
+  bench_open(&b);
+  OpCall c = {.heap = &b.heap, .threads = 1};
+  Cut left, right;
+  cut(&b, &left, 3, 2, (int64_t[]){0, 0}, false, 1);
+  cut(&b, &right, 2, 2, (int64_t[]){0, 0}, false, 2);
+  RowBlocks x = {2, left.blocks}, y = {2, right.blocks};
+  const Tensor *product = bench_own(&b, rows_product(&c, x, y));
+  const Tensor *sum = bench_own(&b, rows_sum(&c, x));
+  for (int i = 0; i < 6; i++) assert_true(((float *)product->data)[i] == 0);
+  for (int i = 0; i < 3; i++) assert_true(((float *)sum->data)[i] == 0);
+  cut(&b, &left, 0, 2, (int64_t[]){4, 5}, false, 1);
+  cut(&b, &right, 2, 2, (int64_t[]){4, 5}, false, 2);
+  assert_int_equal(
+      tensor_count(bench_own(&b, rows_product(&c, (RowBlocks){2, left.blocks},
+                                              (RowBlocks){2, right.blocks}))),
+      0);
+  bench_close(&b);
+}
+
+/* A request to stop gives no result and leaves nothing behind. */
+static void test_stop(void **state) {
+  (void)state;
+  Bench b;
+  bench_open(&b);
+  _Atomic int stop = 1;
+  OpCall c = {.heap = &b.heap, .threads = 1, .stop = &stop};
+  Cut left;
+  cut(&b, &left, 70, 2, (int64_t[]){40, 50}, false, 1);
+  RowBlocks x = {2, left.blocks};
+  assert_null(rows_product(&c, x, x));
+  assert_null(rows_sum(&c, x));
+  bench_close(&b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_bits),
+      cmocka_unit_test(test_fit),
+      cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_stop),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

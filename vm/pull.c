@@ -344,14 +344,25 @@ static void drop_rows(Session *s, Part *part) {
   }
 }
 
+bool part_box(Session *s, Part *part) {
+  if (part->form != SUM_BITS) return true;
+  Value v;
+  v.tensor = tensor_from_bits(&s->store.heap, part->dtype, part->sum);
+  if (!v.tensor) return vm_out_of_memory(s);
+  part->form = SUM_OBJECT;
+  part->sum = v;
+  return true;
+}
+
 /* Adds `v`, which it takes, to the sum. */
 static bool add_sum(Session *s, Part *part, Value v) {
-  if (!part->sum.obj) {
+  if (part->form == SUM_ZERO) {
+    part->form = SUM_OBJECT;
     part->sum = v;
     return true;
   }
   Value sum;
-  bool ok = apply_two(s, SITE_ADD, part->sum, v, 3, &sum);
+  bool ok = part_box(s, part) && apply_two(s, SITE_ADD, part->sum, v, 3, &sum);
   obj_drop(&s->store, v.obj);
   if (!ok) return false;
   obj_drop(&s->store, part->sum.obj);
@@ -424,13 +435,16 @@ static bool add_rows(Sweep *w, Cell *record, uint64_t index, Value rows,
   Session *s = w->s;
   Adjoint *a = adjoint_of(w, record);
   bool ok = (a && !mem_exhausted(s->mem)) || vm_out_of_memory(s);
-  Value *sum = ok ? &a->of[index].sum : NULL;
-  if (ok && !sum->obj) {
+  Part *part = ok ? &a->of[index] : NULL;
+  Value *sum = ok ? &part->sum : NULL;
+  if (ok && part->form == SUM_ZERO) {
     const Tensor *t = dual_tensor(like.obj ? like : g);
     sum->tensor =
         tensor_zeros(&s->store.heap, (DType)t->dtype, t->rank, t->shape);
     ok = sum->tensor || vm_out_of_memory(s);
+    if (ok) part->form = SUM_OBJECT;
   }
+  ok = ok && part_box(s, part);
   Value made;
   if (ok) {
     Value args[3] = {*sum, rows, g};
@@ -545,9 +559,11 @@ static bool tuple_argument(Sweep *w, const Type *type, Value *fields,
 static bool result_adjoint(Sweep *w, Adjoint *a, int i, Value like,
                            Value *out) {
   Session *s = w->s;
-  if (a->of[i].sum.obj) {
-    *out = a->of[i].sum;
-    a->of[i].sum.obj = NULL;
+  Part *part = &a->of[i];
+  if (part->form != SUM_ZERO) {
+    if (!part_box(s, part)) return false;
+    *out = part->sum;
+    part->form = SUM_ZERO;
     return true;
   }
   const Tensor *t = dual_tensor(like);
@@ -683,7 +699,7 @@ static bool add_parts(Sweep *w, Cell *r, const struct Derivative *d,
 
 /* The adjoint of a value, leaf by leaf; `data` is where the next stands. */
 typedef struct Next {
-  const Adjoint *of;
+  Adjoint *of;
   int at;
 } Next;
 
@@ -691,12 +707,13 @@ static bool leaf_given(Walk *walk, const Type *type, Value v, bool bits,
                        Value *out) {
   Next *next = walk->data;
   Session *s = walk->s;
-  Value g = next->of->of[next->at++].sum;
+  Part *part = &next->of->of[next->at++];
   (void)type;
   (void)bits;
-  if (g.obj) {
-    obj_keep(g.obj);
-    *out = g;
+  if (!part_box(s, part)) return false;
+  if (part->form == SUM_OBJECT) {
+    obj_keep(part->sum.obj);
+    *out = part->sum;
     return true;
   }
   const Tensor *t = dual_tensor(v);
@@ -826,7 +843,9 @@ static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
   if (varies && !bits && is_dual(v) &&
       record_level(dual_record(v)) == w->level) {
     Adjoint *a = adjoint_known(w, dual_record(v));
-    if (a) g = a->of[dual_index(v)].sum;
+    Part *part = a ? &a->of[dual_index(v)] : NULL;
+    if (part && !part_box(s, part)) return false;
+    if (part && part->form == SUM_OBJECT) g = part->sum;
   }
   bool as_bits = type_is_scalar(type) && !(walk->dual && varies);
   if (g.obj) {
@@ -888,7 +907,7 @@ static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
 static void adjoint_done(Sweep *w, Adjoint *a) {
   Session *s = w->s;
   for (int k = 0; k < a->count; k++) {
-    if (a->of[k].sum.obj) obj_drop(&s->store, a->of[k].sum.obj);
+    if (a->of[k].form == SUM_OBJECT) obj_drop(&s->store, a->of[k].sum.obj);
     drop_rows(s, &a->of[k]);
   }
   set_adjoint(a->record, a->outer);

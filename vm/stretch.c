@@ -173,7 +173,7 @@ static Part *input_sum(Sweep *w, const Value *f, int n, int i) {
   Cell *input = f[RECORD_ARGS + i].cell;
   Adjoint *a = input ? adjoint_known(w, input) : NULL;
   Part *part = a ? &a->of[input_index(f, n, i)] : NULL;
-  return part && part->sum.obj ? part : NULL;
+  return part && part->form != SUM_ZERO ? part : NULL;
 }
 
 static const StretchRule *rule_of(Session *s, StretchSite *site,
@@ -200,6 +200,14 @@ static Value saved_argument(Sweep *w, const Type *type, Value v) {
   return v;
 }
 
+/* The sum as an argument of this type; it is zero afterwards.  Sums are bits
+ * only in plain sweeps, whose code takes scalars so. */
+static Value take_sum(Sweep *w, const Type *type, Part *part) {
+  bool bits = part->form == SUM_BITS;
+  part->form = SUM_ZERO;
+  return bits ? part->sum : sweep_argument(w, type, part->sum);
+}
+
 /* Adds the parts of the rule's result, which it takes. */
 static bool add_parts(Sweep *w, const StretchRule *rule, Value *f, int n,
                       const Type *result, Cell *from) {
@@ -223,11 +231,19 @@ static bool add_parts(Sweep *w, const StretchRule *rule, Value *f, int n,
       continue;
     }
     Adjoint *to = adjoint_of(w, input);
+    if (to && type_is_scalar(type) && !w->dual) {
+      Part *sum = &to->of[index];
+      sum->form = SUM_BITS;
+      sum->dtype = (DType)type->dtype;
+      sum->sum = cell_fields(from)[i];
+      continue;
+    }
     Value v = sweep_field(s, from, i, type);
     if (!to || !v.obj || mem_exhausted(s->mem)) {
       if (v.obj) obj_drop(&s->store, v.obj);
       return vm_out_of_memory(s);
     }
+    to->of[index].form = SUM_OBJECT;
     to->of[index].sum = v;
   }
   return true;
@@ -246,7 +262,7 @@ bool sweep_stretch(Sweep *w, Adjoint *a) {
     if (input_sum(w, f, n, i)) key.sums |= (uint32_t)1 << i;
   }
   for (int i = 0; i < stretch->out_count; i++)
-    if (a->of[i].sum.obj) key.outs |= (uint32_t)1 << i;
+    if (a->of[i].form != SUM_ZERO) key.outs |= (uint32_t)1 << i;
   const StretchRule *rule = rule_of(s, site, key);
   if (!rule && mem_exhausted(s->code->program->mem)) return vm_out_of_memory(s);
   if (!rule)
@@ -271,15 +287,12 @@ bool sweep_stretch(Sweep *w, Adjoint *a) {
   for (int i = 0; i < stretch->out_count; i++) {
     if (!(key.outs >> i & 1)) continue;
     Part *part = &a->of[i];
-    window[count++] =
-        sweep_argument(w, stretch->types[stretch->outs[i]], part->sum);
-    part->sum.obj = NULL;
+    window[count++] = take_sum(w, stretch->types[stretch->outs[i]], part);
   }
   for (int i = 0; i < n; i++) {
     Part *part = key.sums >> i & 1 ? input_sum(w, f, n, i) : NULL;
     if (!part) continue;
-    window[count++] = sweep_argument(w, stretch->types[i], part->sum);
-    part->sum.obj = NULL;
+    window[count++] = take_sum(w, stretch->types[i], part);
   }
   if (!sweep_invoke(w, g, window, &result)) return false;
   const Type *type = rule->sweep.function->type->result;

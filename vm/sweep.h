@@ -13,9 +13,11 @@ typedef struct Rows {
                         the first kind or of the second */
 } Rows;
 
-/* The adjoint of one tensor so far: a sum (NULL: zero), and the products that
- * are still to be added to it. */
+/* The adjoint of one tensor so far: a sum, and the products that are still to
+ * be added to it.  From one stretch to the next a scalar goes as bits. */
 typedef struct Part {
+  enum { SUM_ZERO, SUM_OBJECT, SUM_BITS } form;
+  DType dtype; /* of the bits */
   Value sum;
   Rows *rows;
 } Part;
@@ -43,6 +45,8 @@ typedef struct Sweep {
 Adjoint *adjoint_of(Sweep *w, Cell *record);
 /* The adjoint of a record that has one already; NULL: it has none. */
 Adjoint *adjoint_known(const Sweep *w, Cell *record);
+/* Makes the sum an object, if it is bits; false without memory. */
+bool part_box(Session *s, Part *part);
 /* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
  * of a, to result `index`: takes both. */
 bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,

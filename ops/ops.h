@@ -106,6 +106,12 @@ typedef enum OpSpecial {
   SPECIAL_STOP_GRADIENT,
   SPECIAL_CHECKPOINT,
   SPECIAL_WITH_VJP,
+  /* op_is_lowered: */
+  SPECIAL_CALL_LOWERED,
+  SPECIAL_INVOKE,
+  SPECIAL_ALLOC_STORAGE,
+  SPECIAL_ALLOC_TENSOR,
+  SPECIAL_KILL,
   SPECIAL_COUNT
 } OpSpecial;
 
@@ -199,6 +205,11 @@ static inline bool op_is_note(const OpInfo *op) {
 /* Takes functions, or is about derivatives: typed and lowered by itself. */
 static inline bool op_is_form(const OpInfo *op) {
   return op->special >= SPECIAL_MAP_LEAVES;
+}
+/* Left behind by TVM's compiler: resolution puts what it means in its place
+ * (types/resolve_lowered.c). */
+static inline bool op_is_lowered(const OpInfo *op) {
+  return op->special >= SPECIAL_CALL_LOWERED;
 }
 /* Has the library a rule of differentiation for it (stdlib/gradients/)? */
 static inline bool op_has_gradient(const OpInfo *op) {

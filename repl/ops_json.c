@@ -126,6 +126,11 @@ static const char *special_word(OpSpecial special) {
     case SPECIAL_ASSERT: return "assert";
     case SPECIAL_FAIL: return "fail";
     case SPECIAL_SAME_STRUCTURE: return "same_structure";
+    case SPECIAL_CALL_LOWERED:
+    case SPECIAL_INVOKE:
+    case SPECIAL_ALLOC_STORAGE:
+    case SPECIAL_ALLOC_TENSOR:
+    case SPECIAL_KILL: return "lowered";
     case SPECIAL_NONE:
     case SPECIAL_COUNT: return NULL;
     default: return "form";

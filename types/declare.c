@@ -106,10 +106,23 @@ static const TypeExpr *ctor_scheme(Checker *c, const AdtDecl *decl,
   return fn;
 }
 
+/* `extern type Storage` says that the type is defined elsewhere: in the
+ * library, if that has one of the name. */
+static bool is_of_library(Checker *c, const Unit *unit, const AdtDecl *decl) {
+  Program *p = c->p;
+  if (!decl->is_extern || unit_is_library(unit)) return false;
+  if (ptrmap_has(&p->library.adts, decl->name)) return true;
+  Unit *found =
+      p->find_in_library ? p->find_in_library(p, 'T', decl->name) : NULL;
+  if (found) declare_unit(c, found, &p->library);
+  return found;
+}
+
 /* The type is in scope before its fields are looked at, so that types may
  * mention themselves and one another. */
 static void declare_adt(Checker *c, Unit *unit, Scope *scope,
                         const AdtDecl *decl) {
+  if (is_of_library(c, unit, decl)) return;
   const Adt *old = ptrmap_get(&scope->adts, decl->name);
   if (is_duplicate(c, &scope->adts, decl->name, decl->span,
                    old ? old->span : SPAN_NONE, "type `"))

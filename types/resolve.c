@@ -126,6 +126,7 @@ static const Expr *resolve_local(Resolver *r, const Expr *e) {
   Var *var = ptrmap_get(&r->vars, e->name);
   if (var) {
     if (r->free_vars.len) used_free(r, var);
+    if (r->rooms.len) room_use(r, var, e);
     if (var->id < r->watch_below)
       VEC_PUSH(&r->watched, (struct Watched){e->name, var});
     return resolve_var_use(r, e->span, var);
@@ -305,6 +306,8 @@ static const Expr *resolve_named_call(Resolver *r, const Expr *e,
   OpId op = op_find(name->name->text, &dyn);
   if (op == OP_COUNT) unknown_ident(r, name->span, name->name);
   bool takes = op == OP_COUNT || check_operator_arity(r, e, op, dyn);
+  if (takes && op != OP_COUNT && op_is_lowered(op_info(op)))
+    return resolve_lowered(r, e, op, head);
   const Expr *call = op == OP_MAP_LEAVES ? resolve_leaf_call(r, e) : e;
   const Expr *const *args = takes ? resolve_args(r, call, head) : NULL;
   if (!takes || op == OP_COUNT || (e->count > 0 && !args))
@@ -333,8 +336,6 @@ static const Expr *resolve_call(Resolver *r, const Expr *e, const Expr *head) {
 }
 
 /* --- Blocks -------------------------------------------------------------- */
-
-typedef VEC(Binding) Bindings;
 
 static void push_let(Bindings *out, Span span, Var *var, const Expr *value,
                      Sugar sugar) {
@@ -371,6 +372,12 @@ static const Expr *resolve_value(Resolver *r, const Expr *e, Bindings *out) {
   const Expr *value = resolve_items(r, e, out);
   scope_end(r, mark);
   return value;
+}
+
+/* The value of a `let` or an item, which may write into what stands before. */
+static const Expr *resolve_item(Resolver *r, const Expr *e, Bindings *out) {
+  const Expr *written = resolve_write(r, e, out);
+  return written ? written : resolve_value(r, e, out);
 }
 
 /* A graph variable becomes a let; its value is resolved where the let goes.  A
@@ -446,7 +453,7 @@ static void resolve_let_group(Resolver *r, const Binding *group, int n,
                               Bindings *out) {
   bool recursive = n > 1 || group[0].value->kind == EX_FN;
   check_group(r, group, n);
-  const Expr *single = recursive ? NULL : resolve_value(r, group->value, out);
+  const Expr *single = recursive ? NULL : resolve_item(r, group->value, out);
   size_t first = out->len;
   for (int i = 0; i < n; i++) {
     Binding b = group[i];
@@ -461,6 +468,7 @@ static void resolve_let_group(Resolver *r, const Binding *group, int n,
   if (recursive || out->len == first) return;
   Var *var = out->data[first].var;
   scope_bind(r, &r->vars, var->name, var);
+  room_bind(r, group->value, var);
 }
 
 /* `free_var` declares what the text does not define.  What uses it has no value
@@ -479,7 +487,7 @@ static void resolve_binding(Resolver *r, const Block *block, int i, int n,
     case BIND_GRAPH: resolve_graph_binding(r, &block->bindings[i], out); break;
     case BIND_FREE: resolve_free(r, &block->bindings[i]); break;
     case BIND_ITEM:
-      b.value = resolve_value(r, b.value, out);
+      b.value = resolve_item(r, b.value, out);
       VEC_PUSH(out, b);
       break;
     default: resolve_let_group(r, &block->bindings[i], n, out); break;
@@ -491,6 +499,8 @@ static void resolve_binding(Resolver *r, const Block *block, int i, int n,
  * them. */
 static const Expr *resolve_items(Resolver *r, const Expr *e, Bindings *out) {
   const Block *block = e->block;
+  const Expr *outer = r->block;
+  r->block = e;
   for (int i = 0; i < block->count && !mem_exhausted(r->c->mem);) {
     int n = block_group(block, i);
     for (int k = 0; k < n; k++) emit_before(r, e, i + k, out);
@@ -498,7 +508,9 @@ static const Expr *resolve_items(Resolver *r, const Expr *e, Bindings *out) {
     i += n;
   }
   emit_before(r, e, block->count, out);
-  return resolve_value(r, block->result, out);
+  const Expr *result = resolve_value(r, block->result, out);
+  r->block = outer;
+  return result;
 }
 
 /* A block that binds nothing disappears, unless it was written in braces of its

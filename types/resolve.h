@@ -13,6 +13,8 @@ typedef struct Hidden {
   void *meaning; /* NULL: nothing */
 } Hidden;
 
+typedef VEC(Binding) Bindings;
+
 typedef struct Resolver {
   Checker *c;
   Program *p;
@@ -37,7 +39,9 @@ typedef struct Resolver {
   })
   watched;
   uint32_t watch_below; /* note variables older than this; 0: none */
-  int inlined; /* so many functions are being inlined within each other */
+  int inlined;       /* so many functions are being inlined within each other */
+  PtrMap rooms;      /* Var of memory.alloc_tensor -> Room */
+  const Expr *block; /* the innermost one, as parsed */
   /* Of the literal of `map_leaves` that is resolved: its parameters in brackets
    * and what they stand for. */
   const TypeParam *leaf_params;
@@ -65,6 +69,26 @@ const Expr *resolve_map_leaves(Resolver *r, const Expr *e,
 const Expr *resolve_leaf_call(Resolver *r, const Expr *e);
 /* The body of a scope, which may be the home of graph variables. */
 const Expr *resolve_body(Resolver *r, const Expr *e);
+
+/* --- What TVM's compiler leaves behind (resolve_lowered.c) ---------------- */
+
+/* A tensor of memory.alloc_tensor that nothing has written. */
+typedef struct Room {
+  const Expr *block;      /* where it was made */
+  const Expr *use, *read; /* the last use, and one before it; or NULL */
+} Room;
+
+/* What a call of an operator that op_is_lowered means; `head` is its first
+ * operand, resolved, or NULL. */
+const Expr *resolve_lowered(Resolver *r, const Expr *e, OpId op,
+                            const Expr *head);
+/* The same for a `let` or an item of a block, whose value may write into
+ * variables of the block: their new bindings go to `out`.  NULL: it does not
+ * write. */
+const Expr *resolve_write(Resolver *r, const Expr *e, Bindings *out);
+/* `let %var = value`, and a use of the variable. */
+void room_bind(Resolver *r, const Expr *value, const Var *var);
+void room_use(Resolver *r, const Var *var, const Expr *use);
 
 /* --- Named fields (resolve_field.c) -------------------------------------- */
 

@@ -33,6 +33,7 @@ void resolver_init(Resolver *r, Checker *c, Definition *def) {
   ptrmap_init(&r->size_vars, c->mem);
   ptrmap_init(&r->no_dims, c->mem);
   ptrmap_init(&r->dims, c->mem);
+  ptrmap_init(&r->rooms, c->mem);
   VEC_INIT(&r->hidden, c->mem);
   VEC_INIT(&r->watched, c->mem);
   split_start(&r->stack, c->mem);
@@ -45,6 +46,7 @@ void resolver_done(Resolver *r) {
   ptrmap_done(&r->size_vars);
   ptrmap_done(&r->no_dims);
   ptrmap_done(&r->dims);
+  ptrmap_done(&r->rooms);
   VEC_DONE(&r->hidden);
   VEC_DONE(&r->watched);
   split_end(&r->stack);

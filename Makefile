@@ -120,7 +120,8 @@ FOLDERS := base tensor ir ops rules kernels io parser types passes data value \
            bytecode vm state observe smallstep stepper lib stdlib \
            $(if $(filter 1,$(ONNX)),onnx export)
 STDLIB  := $(wildcard stdlib/*.rly stdlib/gradients/*.rly \
-             stdlib/onnx/*.rly stdlib/train/*.rly)
+             stdlib/onnx/*.rly stdlib/train/*.rly) \
+           $(wildcard stdlib/rules/[A-Z]*.rly)
 
 lib_src  := $(filter-out stdlib/embed.c kernels/simd/%,\
               $(sort $(shell find $(wildcard $(FOLDERS)) -name '*.c')))

@@ -293,7 +293,8 @@ typedef struct Program {
   bool has_operators; /* a text has an `op` */
   /* Parses the library's definition of a name (and what its text defines
    * with it) as a unit of its own; NULL when the library has none.  Set by
-   * lib/; `kind` is '@', 'T' (type) or 'C' (constructor). */
+   * lib/; `kind` is '@', 'T' (type), 'C' (constructor), 'G' (operator: how it
+   * is differentiated) or 'R' (pass: its rules). */
   Unit *(*find_in_library)(struct Program *p, char kind, const Name *name);
   /* Offers the library's names of that kind.  Set by lib/. */
   void (*offer_library)(char kind, Suggestion *s);

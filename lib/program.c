@@ -36,9 +36,20 @@
 
 /* --- The library -------------------------------------------------------- */
 
+/* The rules of a pass (kind 'R'). */
+static Unit *library_rule_list(Program *p, const Name *pass) {
+  const char *path, *text = library_rules(pass->text, &path);
+  SourceFile *source =
+      text ? sources_add(p->sources, path, text, strlen(text), true) : NULL;
+  Unit *unit = NULL;
+  if (source) parse_unit(p, source, (ParseOptions){0}, &unit);
+  return unit;
+}
+
 /* Parses one definition of the library.  The text is registered with its line
  * number in the library's file, so that messages show the right place. */
 static Unit *library_unit(Program *p, char kind, const Name *name) {
+  if (kind == 'R') return library_rule_list(p, name);
   const LibraryEntry *e = library_find(kind, name->text);
   StrBuf made;
   strbuf_init(&made, p->mem);

@@ -8,33 +8,77 @@
  * fits, in the order of the text.  What came out is looked at again, at most
  * `rounds` times over the program and `rewrites` times in all; where rules
  * still apply then, such as two that undo each other, W0005 names one of them.
- */
-#include "passes/rule_match.h"
+ *
+ * Passes of the table that are lists of rules (rule_pass.h) go over the program
+ * once, in the same way: SimplifyExpr applies the rules of
+ * stdlib/rules/SimplifyExpr.rly.  The library parses them when the pass is run;
+ * that they hold is what tests ask rly verify, so they are not checked again.
+ *
+ * Rules are found by the operator that their left side calls: what is tried at
+ * a node does not grow with the list. */
+#include "passes/rule_pass.h"
+
+/* The rules by the operator of their left sides, in the order of the text; the
+ * last list has those that call none. */
+typedef struct RuleIndex {
+  const Rule *rules;
+  int *next; /* of the same operator; -1: there is none */
+  int first[OP_COUNT + 1];
+} RuleIndex;
 
 typedef struct Applying {
-  const Rule *rules;
-  int count;
+  RuleIndex index;
+  RuleMore *more;
   int64_t left;     /* rewrites that are still allowed */
   const Rule *last; /* that applied; in the round at hand */
   Span at;
 } Applying;
 
+static bool index_rules(Applying *a, Program *p, Arena *arena,
+                        const RuleList *list) {
+  size_t room = (size_t)list->count + 1;
+  Rule *rules = ARENA_ARRAY(arena, Rule, room);
+  RuleIndex *x = &a->index;
+  x->rules = rules;
+  x->next = ARENA_ARRAY(arena, int, room);
+  if (!rules || !x->next) return false;
+  for (int i = 0; i <= OP_COUNT; i++) x->first[i] = -1;
+  for (int i = list->count; i-- > 0;) {
+    rules[i] = rule_of(p->mem, list->items[i]);
+    int op = rules[i].root ? (int)op_id(rules[i].root) : OP_COUNT;
+    x->next[i] = x->first[op];
+    x->first[op] = i;
+  }
+  return true;
+}
+
 /* At one node, at most so many in a row. */
 enum { CHAIN_MOST = 16 };
 
+/* By the first rule that fits; *rule: which one. */
+static const Expr *by_rule(const RuleIndex *x, Surroundings *s, const Expr *e,
+                           const Rule **rule) {
+  const OpInfo *op = expr_operator(e);
+  const Expr *made = NULL;
+  for (int i = x->first[op ? (int)op_id(op) : OP_COUNT]; !made && i >= 0;
+       i = x->next[i]) {
+    *rule = &x->rules[i];
+    made = rule_applied(s, *rule, e);
+  }
+  return made;
+}
+
 static const Expr *apply_at(Applying *a, Surroundings *s, const Expr *e) {
   for (int n = 0; n < CHAIN_MOST && a->left > 0; n++) {
-    const Expr *made = NULL;
-    for (int i = 0; !made && i < a->count; i++) {
-      made = rule_applied(s, &a->rules[i], e);
-      if (made && !pass_may_rewrite(s->p, e->span)) return e;
-      if (!made) continue;
-      a->last = &a->rules[i];
-      const PassCall *call = s->p->passing;
-      if (call->rewrote)
-        call->rewrote(call->rewrote_data, s->p, a->last->item->name, e, made);
-    }
-    if (!made) break;
+    const Rule *rule = NULL;
+    const Expr *made = by_rule(&a->index, s, e, &rule);
+    bool ruled = made != NULL;
+    if (!made && a->more) made = a->more(s, e);
+    if (!made || !pass_may_rewrite(s->p, e->span)) break;
+    const PassCall *call = s->p->passing;
+    if (ruled && call->rewrote)
+      call->rewrote(call->rewrote_data, s->p, rule->item->name, e, made);
+    if (ruled) a->last = rule;
     a->at = e->span;
     a->left--;
     e = made;
@@ -80,11 +124,8 @@ Pass pass_apply_rules;
 
 Unit *pass_apply_rules(Program *p, Unit *unit) {
   const RuleList *list = &p->passing->rules;
-  Rule *rules = ARENA_ARRAY(&unit->arena, Rule, (size_t)list->count + 1);
-  if (!rules) return NULL;
-  for (int i = 0; i < list->count; i++)
-    rules[i] = rule_of(p->mem, list->items[i]);
-  Applying a = {.rules = rules, .count = list->count, .left = pass_arg(p, 1)};
+  Applying a = {.left = pass_arg(p, 1)};
+  if (!index_rules(&a, p, &unit->arena, list)) return NULL;
   bool again = list->count > 0;
   for (int64_t i = 0; unit && again && i < pass_arg(p, 0); i++) {
     a.last = NULL;
@@ -94,4 +135,26 @@ Unit *pass_apply_rules(Program *p, Unit *unit) {
   if (unit && a.last && p->passing->rewrites < p->passing->most_rewrites)
     warn(p, &a);
   return unit;
+}
+
+/* --- Passes that are lists of rules --------------------------------------- */
+
+/* Those that the pass under way may apply. */
+static RuleList library_rules(Program *p, Arena *arena) {
+  const Name *name = name_of(p->names, p->passing->pass->name);
+  Unit *unit = p->find_in_library ? p->find_in_library(p, 'R', name) : NULL;
+  int count = unit ? unit->item_count : 0, n = 0;
+  const Item **items = ARENA_ARRAY(arena, const Item *, (size_t)count + 1);
+  for (int i = 0; items && i < count; i++)
+    if (unit->items[i].kind == ITEM_RULE &&
+        (unit->items[i].grade.kind == GRADE_BITS || pass_fast_math(p)))
+      items[n++] = &unit->items[i];
+  return (RuleList){n, items};
+}
+
+Unit *unit_apply_library(Program *p, Unit *unit, RuleMore *more) {
+  Applying a = {.more = more, .left = INT64_MAX};
+  RuleList list = library_rules(p, &unit->arena);
+  if (!list.items || !index_rules(&a, p, &unit->arena, &list)) return NULL;
+  return unit_rewrite_with(p, unit, apply, &a);
 }

@@ -23,7 +23,9 @@ typedef struct RuleMatch {
   Surroundings *s;
   const Rule *rule;
   RuleBound bound;
-  const Expr **vars;
+  RuleArg args[RULE_TYPES_MAX]; /* of `bound`, with `attrs` */
+  const AttrExpr *attrs[ATTR_VARS_MAX];
+  const Expr *vars[RULE_PARAMS_MAX];
   unsigned swaps; /* a bit for each call that commutes, the outermost highest:
                      are its operands in the other order? */
   int commuting;  /* such calls that are still to come */
@@ -139,6 +141,17 @@ static bool bind_dtype(RuleMatch *m, int param, DType dtype) {
   return true;
 }
 
+/* A shape of unknown rank is one that nothing else is known to be. */
+static bool bind_any_rank(RuleMatch *m, const TypeExpr *x) {
+  if (x->dim_count != 1 || x->dims[0]->kind != DX_SPLAT) return false;
+  int param = rule_type_param(m->rule, x->dims[0]->name);
+  RuleArg *arg = param < 0 ? NULL : &m->bound.args[param];
+  if (!arg || arg->known) return false;
+  arg->known = true;
+  arg->rank = -1;
+  return true;
+}
+
 static bool match_tensor(RuleMatch *m, const TypeExpr *x, const Type *t) {
   if (t->kind != TY_TENSOR) return false;
   int param = x->dtype_name ? rule_type_param(m->rule, x->dtype_name) : -1;
@@ -146,7 +159,7 @@ static bool match_tensor(RuleMatch *m, const TypeExpr *x, const Type *t) {
                  : x->dtype != (DType)t->dtype)
     return false;
   if (x->whole && x->dims[0]->kind == DX_ANY) return true;
-  if (t->any_rank) return false;
+  if (t->any_rank) return bind_any_rank(m, x);
   int splats = 0, rest = t->rank - x->dim_count + 1, at = 0;
   for (int i = 0; i < x->dim_count; i++) splats += x->dims[i]->kind == DX_SPLAT;
   if (splats > 1 || (splats ? rest < 0 : t->rank != x->dim_count)) return false;
@@ -199,6 +212,8 @@ static bool same_value(Surroundings *s, const Expr *a, const Expr *b,
 static bool bind_var(RuleMatch *m, int var, const Expr *e) {
   const TypeExpr *type = m->rule->fn->params[var]->annotation;
   if (m->through && !is_atom(e)) return false;
+  if (m->rule->constants >> var & 1 && value_of(m->s, e)->kind != EX_CONST)
+    return false;
   if (m->vars[var])
     return same_value(m->s, m->vars[var], e, SAME_DEPTH) &&
            (is_atom(e) || is_pure(m->s, e));
@@ -415,8 +430,18 @@ static const Attrs *make_attrs(Making *k, const OpInfo *op, const Expr *side) {
   return attrs;
 }
 
+static const Expr *make_number(Making *k, const Expr *side) {
+  Program *p = k->m->s->p;
+  Expr *e = rule_literal(&k->m->bound, side);
+  if (!e) return NULL;
+  e->span = k->span;
+  e->type = type_scalar(p->types, (DType)e->constant->dtype);
+  return e;
+}
+
 static const Expr *make_call(Making *k, const Expr *side) {
   Arena *arena = k->m->s->arena;
+  if (rule_is_number(side)) return make_number(k, side);
   const OpInfo *op = rule_op(side);
   const Expr **args = ARENA_ARRAY(arena, const Expr *, (size_t)side->count + 1);
   for (int i = 0; args && i < side->count; i++)
@@ -553,38 +578,38 @@ static const Expr *make_right(RuleMatch *m, Span span) {
 
 /* --- Rules ---------------------------------------------------------------- */
 
-static bool match_start(RuleMatch *m, Surroundings *s, const Rule *rule,
+static void match_start(RuleMatch *m, Surroundings *s, const Rule *rule,
                         unsigned swaps) {
-  *m = (RuleMatch){
-      .s = s, .rule = rule, .swaps = swaps, .commuting = rule->commuting};
+  m->s = s;
+  m->rule = rule;
+  m->swaps = swaps;
+  m->commuting = rule->commuting;
+  m->through = false;
   m->bound = (RuleBound){.p = s->p,
                          .arena = s->arena,
                          .rule = rule,
+                         .args = m->args,
+                         .attrs = m->attrs,
                          .shape = shape_of,
                          .fact = fact_of,
                          .data = m};
-  const Fn *fn = rule->fn;
-  m->bound.args =
-      ARENA_ARRAY(s->arena, RuleArg, (size_t)fn->type_param_count + 1);
-  m->bound.attrs =
-      ARENA_ARRAY(s->arena, const AttrExpr *, (size_t)rule->attr_count + 1);
-  m->vars = ARENA_ARRAY(s->arena, const Expr *, (size_t)fn->param_count + 1);
-  return m->bound.args && m->bound.attrs && m->vars;
+  for (int i = 0; i < rule->fn->type_param_count; i++) m->args[i].known = false;
+  for (int i = 0; i < rule->attr_count; i++) m->attrs[i] = NULL;
+  for (int i = 0; i < rule->fn->param_count; i++) m->vars[i] = NULL;
 }
 
 /* Could it fit, by its outermost node? */
 static bool may_fit(const Rule *rule, const Expr *e) {
   const Expr *pattern = rule_bare(rule->left);
-  if (pattern->kind != e->kind || pattern->count != e->count) return false;
-  return pattern->kind != EX_CALL || !rule_op(pattern) ||
-         rule_op(pattern) == expr_operator(e);
+  return pattern->kind == e->kind && pattern->count == e->count &&
+         (!rule->root || rule->root == expr_operator(e));
 }
 
 const Expr *rule_applied(Surroundings *s, const Rule *rule, const Expr *e) {
   if (!may_fit(rule, e)) return NULL;
   for (unsigned swaps = 0; swaps < 1u << rule->commuting; swaps++) {
     RuleMatch m;
-    if (!match_start(&m, s, rule, swaps)) return NULL;
+    match_start(&m, s, rule, swaps);
     bool fits = match(&m, rule->left, e) && rule_holds(&m.bound);
     const Expr *made = fits ? make_right(&m, e->span) : NULL;
     if (made && made->type == e->type) return made;

@@ -339,6 +339,21 @@ static Val *f_is_power_of_two(Arena *a, Val *const *x) {
   return attr_expr_bool(a, isfinite(n) && fabs(frexp(n, &exponent)) == 0.5);
 }
 
+/* Is the number one of the dtype? */
+static Val *f_exact(Arena *a, Val *const *x) {
+  if (!is_number(x[0]) || x[1]->kind != AX_STRING) return NULL;
+  DType t = dtype_find(x[1]->text, (size_t)x[1]->count);
+  if (t == DTYPE_NONE || t == DT_BOOL) return NULL;
+  double n = number(x[0]);
+  if (dtype_is_float(t))
+    return attr_expr_bool(
+        a, isfinite(n) && bits_to_f64(t, bits_from_f64(t, n)) == n);
+  return attr_expr_bool(
+      a,
+      x[0]->kind == AX_INT && x[0]->integer >= dtype_min_int(t) &&
+          (x[0]->integer < 0 || (uint64_t)x[0]->integer <= dtype_max_int(t)));
+}
+
 /* Facts of a parameter have no function: `fact`, or the type, tells them. */
 static const struct {
   const char *name;
@@ -374,6 +389,8 @@ static const struct {
     {"is_float", 1, f_is_float},
     {"is_int", 1, f_is_int},
     {"is_power_of_two", 1, f_is_power_of_two},
+    {"exact", 2, f_exact},
+    {"broadcasts", 2, NULL},
     {"rank", 1, NULL},
     {"shape", 1, NULL},
     {"dtype", 1, NULL},
@@ -420,12 +437,30 @@ static Val *eval_fact(const RuleBound *b, const char *name, int var) {
                       : of_dims(b->arena, rank, dims);
 }
 
+/* broadcasts(%c, %x): does an element-wise operator on both have the shape of
+ * %x, whatever the dimensions turn out to be? */
+static Val *eval_broadcasts(const RuleBound *b, int small, int large) {
+  Dim c[RANK_MAX], x[RANK_MAX];
+  DType dtype;
+  int rank = b->shape(b, small, &dtype, c), of = b->shape(b, large, &dtype, x);
+  bool fits = rank == 0 || (rank > 0 && rank <= of);
+  for (int i = 0; fits && i < rank; i++) {
+    Dim to = x[of - rank + i];
+    fits = dim_is(c[i], 1) || (dim_same(c[i], to) && !dim_is_any(to));
+  }
+  return rank < 0 ? NULL : attr_expr_bool(b->arena, fits);
+}
+
 static Val *eval_call(const RuleBound *b, const Expr *e) {
   if (e->call.callee->kind != EX_IDENT) return NULL;
   const char *name = e->call.callee->name->text;
   int f = find_function(name, e->count);
   if (f < 0) return NULL;
-  int var = e->count == 1 ? rule_var(b->rule, e->args[0]) : -1;
+  int var = functions[f].run ? -1 : rule_var(b->rule, e->args[0]);
+  if (!functions[f].run && e->count == 2) {
+    int of = rule_var(b->rule, e->args[1]);
+    return var < 0 || of < 0 ? NULL : eval_broadcasts(b, var, of);
+  }
   if (!functions[f].run) return var < 0 ? NULL : eval_fact(b, name, var);
   Val *args[ARGS_MAX];
   for (int i = 0; i < e->count; i++)
@@ -442,7 +477,9 @@ static Val *eval_name(const RuleBound *b, const Expr *e) {
   switch (b->rule->fn->type_params[param].kind) {
     case KIND_TYPE: return NULL;
     case KIND_DIM: return of_dim(b->arena, arg->dim);
-    case KIND_SHAPE: return of_dims(b->arena, arg->rank, arg->dims);
+    case KIND_SHAPE:
+      if (arg->rank < 0) return NULL;
+      return of_dims(b->arena, arg->rank, arg->dims);
     default: return attr_expr_text(b->arena, dtype_name(arg->dtype));
   }
 }
@@ -510,6 +547,25 @@ static Val *list_with(const RuleBound *b, const AttrExpr *x) {
 Val *rule_attr(const RuleBound *b, const AttrExpr *x) {
   if (x->kind == AX_LIST) return list_with(b, x);
   return x->kind == AX_EXPR ? rule_eval(b, x->expr) : x;
+}
+
+/* An integer wraps, a float is rounded. */
+Expr *rule_literal(const RuleBound *b, const Expr *e) {
+  Val *x = rule_eval(b, e->args[0]), *of = x ? rule_eval(b, e->args[1]) : NULL;
+  if (!of || of->kind != AX_STRING) return NULL;
+  DType t = dtype_find(of->text, (size_t)of->count);
+  if (t == DTYPE_NONE || (x->kind == AX_BOOL) != (t == DT_BOOL)) return NULL;
+  if (b->wide && dtype_is_float(t)) t = DT_FLOAT64;
+  Value bits;
+  if (dtype_is_float(t) && is_number(x)) {
+    bits = bits_from_f64(t, number(x));
+    double rounded = bits_to_f64(t, bits);
+    if (!isfinite(rounded) || (rounded == 0 && number(x) != 0)) return NULL;
+  } else if (x->kind == AX_INT || x->kind == AX_BOOL) {
+    bits = bits_from_i64(t, x->integer);
+  } else return NULL;
+  struct Tensor *made = program_scalar(b->p, t, bits);
+  return made ? expr_const(b->arena, e->span, made) : NULL;
 }
 
 bool rule_holds(const RuleBound *b) {

@@ -41,6 +41,9 @@ const AttrExpr *rule_eval(const RuleBound *b, const Expr *e);
 /* An attribute as written, with what is bound put in; itself where there is
  * nothing to put in.  NULL: that has no value. */
 const AttrExpr *rule_attr(const RuleBound *b, const AttrExpr *x);
+/* number(V, D) of a right side as a constant.  NULL: that has no value, or one
+ * that is not near a finite number of the dtype. */
+Expr *rule_literal(const RuleBound *b, const Expr *e);
 /* Does the condition hold? */
 bool rule_holds(const RuleBound *b);
 

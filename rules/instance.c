@@ -142,6 +142,12 @@ const Expr *rule_side(const RuleBound *b, const Expr *side) {
       if (number) expr_map_put(&m, number);
       ok = number != NULL;
     }
+    if (m.walk.event == WALK_ENTER && rule_is_number(e)) {
+      const Expr *number = rule_literal(b, e);
+      if (number) expr_map_put(&m, number);
+      ok = number != NULL;
+      continue;
+    }
     if (b->wide && m.walk.event == WALK_ENTER && e->kind == EX_CONST)
       expr_map_put(&m, wide_literal(b, e));
     if (m.walk.event == WALK_LEAVE && e->kind == EX_CALL &&

@@ -60,6 +60,7 @@ static void list_if(Order *o, const Expr *e) {
 static void list(Order *o, const Expr *e) {
   int var = rule_var(o->rule, e);
   if (var >= 0 && !is_pure(o->rule, var)) add(o, EVALUATE, var, e->span);
+  if (rule_is_number(e)) return;
   if (e->kind == EX_IF) {
     list_if(o, e);
     return;

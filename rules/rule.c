@@ -20,6 +20,12 @@ const OpInfo *rule_op(const Expr *e) {
   return id == OP_COUNT || dyn ? NULL : op_info(id);
 }
 
+bool rule_is_number(const Expr *e) {
+  return e->kind == EX_CALL && e->count == 2 &&
+         e->call.callee->kind == EX_IDENT &&
+         !strcmp(e->call.callee->name->text, "number");
+}
+
 bool rule_commutes(const Expr *e) {
   const OpInfo *op = rule_op(e);
   return op && op->commutes && e->count == 2;
@@ -82,6 +88,9 @@ Rule rule_of(Mem *mem, const Item *item) {
       add_attr_var(&rule, w.at, &w.at->call.attrs[i]);
   }
   expr_walk_end(&w);
+  rule.root = rule_op(rule_bare(rule.left));
+  for (int i = 0; i < rule.fn->param_count && i < RULE_PARAMS_MAX; i++)
+    rule.constants |= (unsigned)rule_is_constant(&rule, i) << i;
   return rule;
 }
 
@@ -264,11 +273,29 @@ static const char *refusal(const Expr *e, Side side) {
   }
 }
 
+/* Only of a constant has number() the value. */
+static void check_values(Checks *c, const Expr *e) {
+  for (int i = 0; i < c->rule->fn->param_count; i++) {
+    const char *name = c->rule->fn->params[i]->name->text;
+    if (!is_fact(c->rule, e, "value", i) || rule_is_constant(c->rule, i))
+      continue;
+    Diag *d = wrong(c, e->span, "`%%%s` may be no constant", name);
+    diag_hint(d, "the condition must demand that it is: when is_constant(%%%s)",
+              name);
+  }
+  for (int i = 0; i < e->count; i++) check_values(c, e->args[i]);
+}
+
 /* Bounded by RULE_NODES_MAX. */
 static void check_names_in(Checks *c, const Expr *e, Side side) {
   const char *refused = refusal(e, side);
   if (refused) {
     wrong(c, e->span, "%s", refused);
+    return;
+  }
+  if (side == RIGHT && rule_is_number(e) && e->call.attr_count == 0) {
+    for (int i = 0; i < e->count; i++) check_names_in(c, e->args[i], WHEN);
+    check_values(c, e);
     return;
   }
   if (e->kind == EX_LOCAL) check_local(c, e, side);
@@ -330,7 +357,9 @@ static bool check_size(Checks *c) {
   expr_walk_start(&w, c->p->mem, WALK_ENTER, c->rule->fn->body);
   while (count <= RULE_NODES_MAX && expr_walk_next(&w)) count++;
   expr_walk_end(&w);
-  if (c->rule->fn->param_count > RULE_PARAMS_MAX) count = RULE_NODES_MAX + 1;
+  if (c->rule->fn->param_count > RULE_PARAMS_MAX ||
+      c->rule->fn->type_param_count > RULE_TYPES_MAX)
+    count = RULE_NODES_MAX + 1;
   if (count > RULE_NODES_MAX)
     wrong(c, c->rule->item->name_span, "the rule `@%s` is too large",
           c->rule->item->name->text);

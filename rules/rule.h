@@ -16,6 +16,7 @@ typedef struct AttrVar {
 
 enum {
   RULE_PARAMS_MAX = 31,
+  RULE_TYPES_MAX = 16,  /* parameters in brackets */
   RULE_NODES_MAX = 400, /* of a rule: what recurses over one is as deep */
   ATTR_VARS_MAX = 32,
   COMMUTING_MAX = 6, /* so 2^6 orders of operands are tried */
@@ -28,7 +29,9 @@ typedef struct Rule {
   const Expr *when; /* NULL: none */
   int attr_count;
   AttrVar attrs[ATTR_VARS_MAX]; /* in the order of the left side */
-  int commuting; /* calls of the left side whose operands may be swapped */
+  int commuting;      /* calls of the left side whose operands may be swapped */
+  const OpInfo *root; /* the operator that the left side calls; or NULL */
+  unsigned constants; /* bits: parameters that are constants where it holds */
 } Rule;
 
 /* The parts of an ITEM_RULE. */
@@ -45,6 +48,8 @@ int rule_var(const Rule *rule, const Expr *e);
 int rule_attr_var(const Rule *rule, const Expr *e);
 /* Which parameter in brackets; -1: none. */
 int rule_type_param(const Rule *rule, const Name *name);
+/* Is it number(V, D), a constant of dtype D, which a right side computes? */
+bool rule_is_number(const Expr *e);
 /* The operator that a parsed call names; NULL: it is no such call. */
 const OpInfo *rule_op(const Expr *e);
 /* Does the call commute? */

@@ -2,6 +2,8 @@
  *
  *   embed OUT.c IN.rly...
  *
+ * Files of rules come last, and are embedded as they are.
+ *
  * A file whose first line is `// for D in float32 int8 ...` is a template: it
  * is embedded once for each word, with `$D` replaced by it.  Of a word `2:HW`
  * `$D` is what stands before the colon and `$E` what stands behind.  The words
@@ -212,8 +214,17 @@ static const char *add_definition(const char *p, const char *path) {
   return p;
 }
 
+/* "SimplifyExpr.rly" of the rules of a pass, which are no definitions and are
+ * embedded as a whole; NULL: it has definitions. */
+static const char *rules_of(const File *f) {
+  static const char folder[] = "stdlib/rules/";
+  size_t len = sizeof folder - 1;
+  return strncmp(f->path, folder, len) ? NULL : f->path + len;
+}
+
 static void index_file(void) {
   const File *f = &files[indexed];
+  if (rules_of(f)) return;
   for (const char *p = skip_blank(f->text); *p; p = skip_blank(p))
     p = add_definition(p, f->path);
 }
@@ -242,10 +253,26 @@ static void write_text(FILE *out, const char *text) {
   fputs("\"", out);
 }
 
+static void write_rules(FILE *out) {
+  fputs("const char *library_rules(const char *pass, const char **path) {\n",
+        out);
+  for (int i = 0; i < file_count; i++) {
+    const char *name = rules_of(&files[i]);
+    if (!name) continue;
+    fprintf(out, "  if (!strcmp(pass, \"%.*s\")) {\n", (int)strcspn(name, "."),
+            name);
+    fprintf(out, "    *path = \"%s\";\n    return\n", files[i].path);
+    write_text(out, files[i].text);
+    fputs(";\n  }\n", out);
+  }
+  fputs("  return NULL;\n}\n", out);
+}
+
 static void write_tables(FILE *out) {
-  fputs("#include \"stdlib/library.h\"\n\n", out);
+  fputs("#include <string.h>\n\n#include \"stdlib/library.h\"\n\n", out);
   fputs("const LibraryFile library_files[] = {\n", out);
   for (int i = 0; i < file_count; i++) {
+    if (rules_of(&files[i])) continue;
     fprintf(out, "  {\"%s\",\n", files[i].path);
     write_text(out, files[i].text);
     fputs("},\n", out);
@@ -269,6 +296,7 @@ int main(int argc, char **argv) {
   FILE *out = fopen(argv[1], "w");
   if (!out) die("cannot write %s", argv[1]);
   write_tables(out);
+  write_rules(out);
   if (fclose(out)) die("cannot write %s", argv[1]);
   return 0;
 }

@@ -32,6 +32,11 @@ extern const LibraryFile library_files[];
 extern const LibraryEntry library_entries[]; /* by name, then kind */
 extern const size_t library_entry_count;
 
+/* The text of stdlib/rules/PASS.rly, and its path; NULL: there is none.  It is
+ * code, since the pointers of a table would be relocated whenever the program
+ * starts. */
+const char *library_rules(const char *pass, const char **path);
+
 /* NULL: there is none. */
 static inline const LibraryEntry *library_find(char kind, const char *name) {
   size_t low = 0, high = library_entry_count;

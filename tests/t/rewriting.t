@@ -64,6 +64,37 @@ becomes('%a: Tensor[(2, 3), bool]', 'reshape(%a, newshape=[-1])',
 becomes('%a: Tensor[(2, ?), bool]', 'reshape(%a, newshape=[-1])',
         'reshape(%a, newshape=[-1])', 'a shape that is not static');
 
+# Constants that the right side computes, and shapes that broadcast: expected
+# numbers are those of int8, which wraps, and of float16's greatest, 65504.
+my $numbers = spew(scratch('numbers.rly'), 'rule @join[s: Shape, d: DType](
+  %x: Tensor[s, d], %c: Tensor[(), d], %e: Tensor[(), d]
+) : real when is_constant(%c) && is_constant(%e) {
+  %x + %c + %e
+} => { %x + number(value(%c) + value(%e), d) }
+rule @nothing[s: Shape, t: Shape, d: DType](%x: Tensor[s, d], %c: Tensor[t, d])
+  when value(%c) == 0 && broadcasts(%c, %x) { %x - %c } => { %x }
+');
+for (
+  ['Tensor[(3), int8]', '%a + 100i8 + 29i8', '%a + -127i8', 'an integer wraps'],
+  ['Tensor[(3), float16]', '%a + 1f16 + 2f16', '%a + 3f16', 'a float rounds'],
+  ['float16', '%a + 60000f16 + 60000f16', '%a + 60000f16 + 60000f16',
+   'a number that is not finite'],
+  ['Tensor[(2, 3), int32]', '%a - [[0], [0]]', '%a', 'a constant of a tensor'],
+  ['Tensor[(3), int32]', '%a - [[0], [0]]', '%a - [[0], [0]]',
+   'one that makes the operand larger'],
+  ['Tensor[(2, ?), int32]', '%a - [[0], [0]]', '%a', 'beside what is unknown'],
+  ['Tensor[(2, ?), int32]', '%a - [0, 0]', '%a - [0, 0]',
+   'where the unknown may be 1'],
+  ['Tensor[?, int32]', '%a - 0', '%a', 'of a tensor of any rank'],
+  ['Tensor[?, int32]', '%a - [0]', '%a - [0]', 'of which the rank may be 0'],
+) {
+  my ($type, $body, $wanted, $what) = @$_;
+  my $file = spew(scratch('p.rly'), "def \@f(%a: $type) { $body }\n");
+  my $got = rly('opt', '--fast-math', '--rules', $numbers, $file);
+  my ($found) = $got->{out} =~ /\{ (.*) \}/s;
+  is($found // $got->{out} . $got->{err}, $wanted, $what);
+}
+
 # --- Sharing, binders, effects ------------------------------------------------
 
 becomes('%a: Tensor[(2, 3), int8]',

@@ -47,7 +47,7 @@ static void check_labels(Checker *c, const CtorDecl *decl) {
 }
 
 /* A constructor's tag is its place in the declaration; code knows the
- * constructor by it. */
+ * constructor by it, in 16 bits. */
 static void declare_ctor(Checker *c, Scope *scope, Adt *adt, int tag,
                          const CtorDecl *decl) {
   Ctor *ctor = &adt->ctors[tag];
@@ -139,8 +139,14 @@ static void declare_adt(Checker *c, Unit *unit, Scope *scope,
                .params = adt_params(c, decl),
                .ctor_count = decl->ctor_count};
   if (!adt->params) adt->param_count = 0;
-  adt->ctors = ARENA_ARRAY(arena, Ctor, (size_t)decl->ctor_count);
-  if (!adt->ctors && decl->ctor_count > 0) adt->ctor_count = 0;
+  if (adt->ctor_count > CTORS_MAX) {
+    diag_error(c->p->diags, E0214, decl->ctors[CTORS_MAX].span,
+               "the type `%s` has more than %d constructors", decl->name->text,
+               CTORS_MAX);
+    adt->ctor_count = CTORS_MAX;
+  }
+  adt->ctors = ARENA_ARRAY(arena, Ctor, (size_t)adt->ctor_count);
+  if (!adt->ctors && adt->ctor_count > 0) adt->ctor_count = 0;
   ptrmap_put(&scope->adts, decl->name, adt);
   for (int i = 0; i < adt->ctor_count; i++)
     declare_ctor(c, scope, adt, i, &decl->ctors[i]);

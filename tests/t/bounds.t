@@ -50,6 +50,9 @@ my %program = (
          map { my $n = $_;
                '@f(' . join(', ', map { '@r' . int($n / 9 ** $_) % 9 } 0 .. 4)
                  . ");\n" } 0 .. $_[0] - 1) },
+  CTORS_MAX => sub {
+    'type T { ' . join(', ', map { "C$_" } 1 .. $_[0])
+      . " }\nmatch? (C1) { C$_[0] => 1, C1 => 2 }" },
   ALTERNATIVES_MAX => sub {
     'match ((1, 2)) { (' . join(' | ', 1 .. $_[0]) . ", _) => 1, _ => 2 }" },
   TYPE_PARAMS_MAX => sub {

@@ -195,6 +195,8 @@ my %shapes = (
     return "def \@f(%x: ${open}int32$close) { match (%x) { "
         . "${open}%y$close => %y } } \@f(${open}7$close)";
   },
+  'literal patterns' =>
+      chain('match? (9) { ', '<i> => <j>, ', '_ => 0 }'),
   'tuple patterns' => nest('(', '_', ',)', 'match (1) { ', ' => 1 }'),
   'constructor patterns' =>
       nest('S(', '_', ')', "$nat match (Z) { ", ' => 1, _ => 2 }'),
@@ -282,8 +284,7 @@ for my $name (sort keys %shapes) {
 # --- Values ------------------------------------------------------------------
 
 # A shape, a depth, and the output: text, or a pattern.  A shape that keeps a
-# register for each level ends at 65,535 of them, with E0705; a match, at
-# 262,144 tests.
+# register for each level ends at 65,535 of them, with E0705.
 my @values = (
   ['parentheses', 100_000, '1'],
   ['blocks', 100_000, '1'],
@@ -319,6 +320,7 @@ my @values = (
   ['inferred pairs', 100_000, '1'],
   ['constructor patterns', 20_000, '2'],
   ['matching tuples', 60_000, '7'],
+  ['literal patterns', 100_000, '8'],
   ['attribute lists', 100_000, qr/E0111/],
   ['deep number', 100_000, qr/^S\(S\(S\(.*\)\)\)$/],
   ['deep calls', 100_000, '100000'],

@@ -451,7 +451,7 @@ ready: deps
 examples: all   ## the example programs, against what is known of them
 	$(RLY) test --shell $(wildcard examples/*/README.md)
 
-demo: ready     ## a character LSTM writes text, and how it reads is checked
+demo: ready     ## a character LSTM learns to write; how one reads is checked
 	@$(MAKE) --no-print-directory all
 	@examples/charlm/demo
 

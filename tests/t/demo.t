@@ -23,7 +23,9 @@ my $three = qr/Now type:\s+\S+ learn\s+\S+ step --html .*\s+\S+ run /s;
 
 my $piped = `echo 'not asked for' | $demo 2>&1`;
 is($?, 0, 'from a pipe it runs');
-like($piped, qr/\AThis program is free software.{150}/s, 'it writes');
+like($piped, qr/\AA network learns.*^10 steps of 10;.*^  A tensor .{100}/ms,
+     'a network learns to write');
+like($piped, qr/\nThis program is free software.{150}/s, 'another one writes');
 unlike($piped, qr/\e|of your own|not asked/, '... draws and asks nothing');
 like($piped, $same, '... shows the three states');
 like($piped, $three, '... and three things to type');
@@ -41,7 +43,8 @@ if (my $why = screen_missing()) {
 sub demo {
   my (%how) = @_;
   my $own = {RLY => "env RLY=$ENV{RLY} DEMO_SECONDS=0 $demo"};
-  return Screen->new(rows => 50, %how, env => {%{$how{env} // {}}, %$own});
+  return Screen->new(rows => 50, %how,
+                     env => {DEMO_ROUNDS => '', %{$how{env} // {}}, %$own});
 }
 
 # Five rows of a character, a bar and its share; below them the strip.
@@ -80,6 +83,15 @@ for my $case ([60, {}, '[ ]', qr/^ {0,40}$/m, 'in colours'],
   $s->ends(0, '... ends');
   like($s->all, $same, '... and reads it in three ways');
   like($s->all, $three, '... and names three things');
+}
+
+if (is_release()) {
+  my $s = demo(columns => 80, env => {DEMO_ROUNDS => '1'});
+  $s->expect(qr/step \d+\/37  loss /, 'a line tells how it learns');
+  $s->expect(qr/It writes:\n\n  A tensor .*Begin a text of your own:\z/s,
+             'it writes what it learned');
+  $s->type("\x04");
+  $s->ends(0, 'then all goes on');
 }
 
 for my $columns (60, 100) {

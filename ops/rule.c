@@ -31,8 +31,9 @@ static const char *text_in(Arena *a, const char *format, va_list args) {
   return arena_strndup(a, text, strlen(text));
 }
 
-/* The operator that the user wrote, where a rule runs for another. */
+/* What the user wrote, where a rule runs for another operator. */
 static const char *called(const RuleCall *c) {
+  if (c->list) return "[...]";
   return c->named ? c->named->name : c->op->name;
 }
 

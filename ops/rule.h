@@ -40,6 +40,7 @@ typedef struct RuleCall {
   DimTable *dims; /* NULL at run time */
   Arena *arena;   /* for result.fields and the error's text */
   int count;      /* operands; those that hold attributes come last */
+  bool list;      /* written in brackets, [a, b]: messages speak of elements */
   RuleType *args; /* a rule may fill in what is missing (weights' shapes) */
   RuleType result;
   /* With RULE_ERROR: what is wrong, which operands it concerns (-1: none). */
@@ -47,6 +48,7 @@ typedef struct RuleCall {
   const char *message;
   const char *hint;
   int culprit, other;
+  int field;           /* of a culprit that is a list: the element; -1: all */
   AttrName about;      /* the attribute that it concerns; ATTR_NONE: none */
   const char *warning; /* with RULE_OK: what the reader should know, or NULL */
 } RuleCall;

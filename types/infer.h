@@ -172,6 +172,13 @@ struct Constraint {
 
 /* --- The state ----------------------------------------------------------- */
 
+/* A call of `stack` that is written in brackets, here or as an attribute, where
+ * nobody wrote `stack`. */
+static inline bool is_list(const Constraint *c) {
+  if (c->kind != C_RULE || !c->e) return false;
+  return c->e->sugar == SUGAR_BRACKET || c->e->sugar == SUGAR_LIST;
+}
+
 /* An expression whose type is to be filled in. */
 typedef struct Typed {
   Expr *e;

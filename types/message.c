@@ -414,11 +414,22 @@ void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
   if (other) i = call->other, k = call->culprit;
   bool shown = c->operands && i >= 0 && i < c->count;
   Span span = shown ? c->operands[i]->span : blamed_span(c, call);
+  const Expr *tuple = shown && call->list ? c->operands[i] : NULL;
+  Ty *type = shown ? c->args[i] : NULL;
+  bool element = tuple && tuple->kind == EX_TUPLE && call->field >= 0 &&
+                 call->field < tuple->count;
+  if (element) {
+    span = tuple->args[call->field]->span;
+    type = ty_head(type)->args[call->field];
+  }
   Diag *d = diag_error(in->p->diags, call->code, span, "%s", call->message);
   if (shown) {
-    diag_caption(d, "%s", ty_text(in, c->args[i]));
+    diag_caption(d, "%s", ty_text(in, type));
     note_operand(in, d, c, i);
   }
+  if (element && call->code == E0207 &&
+      hint_literal(in, d, span, call->args[i].fields[0].dtype))
+    return;
   if (c->operands && k >= 0 && k < c->count) note_operand(in, d, c, k);
   if (may_follow(in, d, c, call, i, k)) return;
   bool no_tensor = call->code == E0212 && shown;
@@ -544,8 +555,9 @@ void report_stuck(Infer *in, Constraint *c) {
     return;
   }
   int i = unknown_operand(in, c);
-  Diag *d = diag_error(diags, E0202, c->span,
-                       "the operands of `%s` are not known well enough: (%s)",
-                       c->op->name, operand_types(in, c));
+  Diag *d =
+      diag_error(diags, E0202, c->span,
+                 "the operands of `%s` are not known well enough: (%s)",
+                 is_list(c) ? "[...]" : c->op->name, operand_types(in, c));
   if (i >= 0 && c->operands) hint_operand_type(in, d, c->operands[i]);
 }

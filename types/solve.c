@@ -229,8 +229,10 @@ static RuleStatus ask(Infer *in, Constraint *c, RuleCall *call) {
                      .count = c->count,
                      .dims = types_dims(in->types),
                      .arena = &in->asked,
+                     .list = is_list(c),
                      .culprit = -1,
-                     .other = -1};
+                     .other = -1,
+                     .field = -1};
   /* Showing an operand links the constraint to what is unknown in it. */
   call->args = ARENA_ARRAY(&in->asked, RuleType, (size_t)c->count);
   bool known = true;

@@ -413,8 +413,10 @@ static bool fields_agree(RuleCall *c, int skip, Dim *dims) {
     }
     if (fits) continue;
     bool cast = f->dtype != first->dtype;
-    rule_error(c, cast ? E0207 : E0209, 0, "field %d is %s, field 0 is %s", i,
-               field_text(c, f), field_text(c, first));
+    const char *word = c->list ? "element" : "field";
+    rule_error(c, cast ? E0207 : E0209, 0, "%s %d is %s, %s 0 is %s", word, i,
+               field_text(c, f), word, field_text(c, first));
+    c->field = i;
     if (cast)
       rule_hint(c, "all are of one dtype: cast(x, dtype=\"%s\") makes one",
                 dtype_name(first->dtype));

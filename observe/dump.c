@@ -34,7 +34,7 @@ static void dump_function_name(Dump *d, const Function *f) {
 static void dump_word(Dump *d, char letter, const Word *word) {
   switch (letter) {
     case 'f': dump_function_name(d, word->function); break;
-    case 'n': strbuf_addf(d->out, " #%u", word->regs[0]); break;
+    case 'n': strbuf_addf(d->out, " #%u", word->value.u32); break;
     case 'g': strbuf_addf(d->out, " value %u", word->regs[0]); break;
     case 'q':
       strbuf_addf(d->out, " %s", ((const OpSite *)word->data)->op->name);

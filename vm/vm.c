@@ -480,6 +480,16 @@ dispatch:
     NEXT(2 + (pc->b + 4) / 4);
     CASE(big_cell) : SLOW(vm_big_cell(s, pc));
     NEXT(2 + (pc->b + 3) / 4);
+    CASE(far_cell) : SLOW(vm_far_cell(s, pc));
+    NEXT(2);
+    CASE(far_get) : {
+      Value v = B.cell->fields[pc[1].word];
+      if (pc->c) obj_keep(v.obj);
+      A = v;
+      NEXT(2);
+    }
+    CASE(far_put) : A.cell->fields[pc[1].word] = B;
+    NEXT(2);
     CASE(cells) : SLOW(vm_cells(s, pc));
     NEXT(3);
     CASE(closure) : SLOW(vm_closure(s, pc));

@@ -23,6 +23,7 @@ void vm_leave(Session *s);
 /* In the memory of a reuse token, or with NULL in new. */
 bool vm_cell(Session *s, const Word *pc, Cell *token);
 bool vm_big_cell(Session *s, const Word *pc);
+bool vm_far_cell(Session *s, const Word *pc);
 bool vm_cells(Session *s, const Word *pc);
 bool vm_closure(Session *s, const Word *pc);
 bool vm_sibling(Session *s, const Word *pc);

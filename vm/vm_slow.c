@@ -315,6 +315,18 @@ bool vm_big_cell(Session *s, const Word *pc) {
   return true;
 }
 
+/* Likewise, with null fields, which are filled further on. */
+bool vm_far_cell(Session *s, const Word *pc) {
+  const uint64_t *words = pc[1].data;
+  size_t n = words[1], before = cell_big_offset_of(n);
+  Cell *c = cell_alloc(s, words[0], before + n);
+  if (!c) return false;
+  memcpy(c->fields, words + 1, before * sizeof *words);
+  memset(c->fields + before, 0, n * sizeof *c->fields);
+  s->regs[pc->a].cell = c;
+  return true;
+}
+
 /* The list so far is in the register of its end, which is dropped if memory
  * runs out.  For list literals of numbers, which would otherwise take an
  * instruction for each element.  Built from the end, so that each cell is

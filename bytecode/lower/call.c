@@ -111,6 +111,7 @@ static bool lends(const Function *f, int i) {
 /* The instance for a tail call: one that borrows only what our caller holds,
  * since nothing can be dropped when the frame is gone. */
 static Function *tail_callee(Lower *l, const Expr *e, Function *f) {
+  if (l->wide) return code_owning(l->code, f);
   if (function_same(f, l->fn) && !l->fn->key.borrows)
     return code_owning(l->code, f);
   for (int i = 0; f->key.borrows && i < e->count; i++)
@@ -126,7 +127,7 @@ static bool is_fresh(const Expr *e) {
 /* The instance for any other call: one that owns its parameters when they are
  * all made for it (own.c sees which variables end here). */
 static Function *other_callee(Lower *l, const Expr *e, Function *f) {
-  for (int i = 0; i < e->count; i++)
+  for (int i = 0; i < e->count && !l->wide; i++)
     if (lends(f, i) && !is_fresh(e->args[i])) return f;
   return code_owning(l->code, f);
 }
@@ -154,12 +155,31 @@ static Argument lent_argument(Lower *l, const Expr *e, int i, int place) {
   return (Argument){r, from};
 }
 
+/* Calls within the arguments of others then need no more of the outgoing area
+ * than one. */
+static void wide_arguments(Lower *l, const Expr *e, int base, Argument *args) {
+  int room = l->out;
+  l->out = base;
+  for (int i = 0; i < e->count; i++) {
+    args[i] =
+        (Argument){lower_as(l, e->args[i], wanted(e, i), DST_ANY), NO_REG};
+    check_argument(l, e, i, args[i].at);
+  }
+  l->out = room;
+  for (int i = 0; i < e->count; i++) {
+    Reg at = reg_out(l, base + i, l->regs.data[args[i].at].counted);
+    put(l, INS_move, at, args[i].at, 0);
+    args[i].at = at;
+  }
+}
+
 /* Into places `base`, `base + 1`, ... of the outgoing area, with room for two
  * more; NULL where memory runs out. */
 static Argument *outgoing(Lower *l, const Expr *e, const Function *f,
                           int base) {
   Argument *args = ARENA_ARRAY(l->arena, Argument, (size_t)e->count + 2);
-  for (int i = 0; args && i < e->count; i++) {
+  if (args && l->wide) wide_arguments(l, e, base, args);
+  for (int i = 0; args && !l->wide && i < e->count; i++) {
     args[i] = lends(f, i) ? lent_argument(l, e, i, base + i)
                           : (Argument){argument(l, e, i, base + i), NO_REG};
   }

@@ -31,7 +31,9 @@ static void add_name(void *data, const void *key, const Name *name) {
     if (n->keys[i] == key) return;
   if (!local || n->count == NAMES_MAX) return;
   n->keys[n->count] = key;
-  n->regs[n->count++] = local->reg;
+  n->regs[n->count++] = local->kind == LOCAL_CAPTURED
+                            ? local_reg(n->l, var->number, n->l->span)
+                            : local->reg;
 }
 
 static void each_name(const DimTable *dims, const Type *t,

@@ -155,6 +155,11 @@ static Reg lower_proj(Lower *l, const Expr *e, Reg dst) {
 
 /* --- Cells -------------------------------------------------------------- */
 
+void put_far_get(Lower *l, Reg dst, Reg r, Reg root, uint32_t word) {
+  put(l, INS_far_get, dst, r, l->regs.data[dst].counted)->words[0] = word;
+  put_listed(l, 'u', root);
+}
+
 /* A field is read as a view and then owned by opening the cell; of a borrowed
  * cell it stays a view. */
 Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
@@ -164,9 +169,13 @@ Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
     lower_part(l, field, r, (uint32_t)(cell_offset(cell_size) + i), type);
     return field;
   }
+  int word = cell_offset(cell_size) + i;
+  if (word > UINT16_MAX) {
+    put_far_get(l, field, r, r, (uint32_t)word);
+    return field;
+  }
   bool fresh = dst == DST_ANY || dst == DST_TAIL;
   if (fresh && reg_is_borrowed(l, r)) reg_borrow(l, field);
-  int word = cell_offset(cell_size) + i;
   put(l, INS_field, field, r, (uint32_t)word);
   put_listed(l, 'u', r);
   if (!l->regs.data[field].counted || reg_is_borrowed(l, field)) return field;
@@ -191,28 +200,37 @@ static uint64_t small_header(const Lower *l, uint16_t tag, int n,
   return header.word;
 }
 
-/* The words that stand before the fields of a big cell; NULL where memory runs
- * out. */
-static const uint64_t *big_header(Lower *l, uint16_t tag, int n,
-                                  const Reg *fields) {
+uint64_t *lower_big_header(Lower *l, uint16_t tag, uint32_t n) {
   uint64_t *words =
-      ARENA_ARRAY(&l->code->arena, uint64_t, (size_t)cell_offset(n) + 1);
+      ARENA_ARRAY(&l->code->arena, uint64_t, cell_big_offset_of(n) + 1);
   union {
     Obj obj;
     uint64_t word;
   } header = {.obj = {.count = 1, .tag = tag, .size = SIZE_BIG}};
   if (!words) return NULL;
   words[0] = header.word;
-  words[1] = (uint64_t)n;
-  for (int i = 0; i < n; i++)
-    words[2 + i / 64] |= (uint64_t)l->regs.data[fields[i]].counted << (i % 64);
+  words[1] = n;
   return words;
 }
 
+void lower_count_field(uint64_t *header, uint32_t i) {
+  header[2 + i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+/* A cell of very many fields is filled one by one, so that they need not all be
+ * in registers at once. */
 static Reg lower_big_cell(Lower *l, uint16_t tag, int n, const Reg *fields,
                           Reg dst) {
-  put_word(l, INS_big_cell, dst, (uint32_t)n, 0, big_header(l, tag, n, fields));
-  for (int i = 0; i < n; i++) put_listed(l, 'm', fields[i]);
+  uint64_t *header = lower_big_header(l, tag, (uint32_t)n);
+  for (int i = 0; header && i < n; i++)
+    if (l->regs.data[fields[i]].counted) lower_count_field(header, (uint32_t)i);
+  put_word(l, l->wide ? INS_far_cell : INS_big_cell, dst,
+           l->wide ? 0 : (uint32_t)n, 0, header);
+  for (int i = 0; i < n; i++)
+    if (l->wide)
+      put(l, INS_far_put, dst, fields[i], 0)->words[0] =
+          (uint64_t)(cell_offset(n) + i);
+    else put_listed(l, 'm', fields[i]);
   return dst;
 }
 
@@ -492,7 +510,10 @@ static Reg lower_var(Lower *l, const Expr *e, Reg dst) {
   }
   Reg r = v && v->kind == LOCAL_MEMBER ? lower_member(l, e)
                                        : local_reg(l, e->var, e->span);
-  bool picks = v && v->kind == LOCAL_REG && e->targ_count > 0;
+  bool picks = v && e->targ_count > 0 &&
+               (v->kind == LOCAL_REG || v->kind == LOCAL_CAPTURED);
+  if (l->wide && dst == DST_ANY && !reg_is_borrowed(l, r))
+    r = lower_finish(l, r, reg_new(l, l->regs.data[r].counted));
   return picks ? lower_pick(l, r, e, dst) : lower_finish(l, r, dst);
 }
 

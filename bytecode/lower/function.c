@@ -110,11 +110,29 @@ static Reg captures_reg(Lower *l, const FnGroup *g) {
   return tuple;
 }
 
+/* In a wide function each use reads them from the tuple. */
+static void bind_far_captures(Lower *l, const FnGroup *g, Reg tuple) {
+  int word = cell_offset(g->capture_count);
+  for (int i = 0; i < g->free_count; i++) {
+    if (!g->free[i].captured) continue;
+    Local *local = local_put(l, g->free[i].var, LOCAL_CAPTURED);
+    local->reg = tuple;
+    local->size = word++;
+  }
+  VEC_PUSH(&l->carried, tuple);
+  VEC_PUSH(&l->carried, l->self);
+}
+
 /* Captured values are read from the closure once, before the head.  Reading
  * them once makes them registers like others; opening the closure then owns its
  * fields where nobody else holds it. */
 static void bind_captures(Lower *l, const FnGroup *g) {
   Reg cell = captures_reg(l, g);
+  if (l->wide && captures_packed(g) && !lower_is_dual(l) &&
+      l->fn->key.kind == FUNCTION_FN) {
+    bind_far_captures(l, g, cell);
+    return;
+  }
   int n = g->capture_count, at = captures_first(g), counted = 0;
   int skip = captures_packed(g) ? cell_offset(n) : 0;
   size_t first = l->carried.len;
@@ -316,7 +334,7 @@ static void join_chains(Lower *l) {
  * every read. */
 static bool run_passes(Lower *l) {
   static void (*const passes[])(Lower * l) = {
-      tuple_pass, join_stretches, join_chains, view_pass, own_pass,
+      tuple_pass, join_stretches, join_chains, view_pass, spill_pass, own_pass,
   };
   for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
     passes[i](l);
@@ -327,6 +345,12 @@ static bool run_passes(Lower *l) {
 
 static bool lower_phases(Lower *l) {
   lower_body(l);
+  if (!l->failed && !l->too_large && lower_is_wide(l)) {
+    lower_done(l);
+    lower_init(l, l->code, l->fn, l->arena, l->diags);
+    l->wide = true;
+    lower_body(l);
+  }
   if (l->failed || mem_exhausted(l->code->mem))
     return report(l, E0701, "out of memory while making code");
   if (l->too_large) return report(l, E0705, l->too_large);

@@ -55,6 +55,11 @@ Reg local_reg(Lower *l, const Var *var, Span span) {
   }
   switch (v->kind) {
     case LOCAL_REG: return v->reg;
+    case LOCAL_CAPTURED: {
+      Reg r = reg_of_type(l, var->type);
+      put_far_get(l, r, v->reg, v->reg, (uint32_t)v->size);
+      return r;
+    }
     case LOCAL_MEMBER: return lower_own_member(l, var);
     case LOCAL_CONST:
       return lower_function_value(l, function_as_value(l, v->callee), DST_ANY);

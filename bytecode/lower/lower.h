@@ -80,11 +80,12 @@ typedef struct RegInfo {
 
 /* What a variable in scope is. */
 typedef enum LocalKind {
-  LOCAL_REG,     /* a register holds it */
-  LOCAL_GENERAL, /* lowered at each use: a generalised let */
-  LOCAL_MEMBER,  /* a member of the group that is being defined: `self` */
-  LOCAL_CONST,   /* a closure that captures nothing */
-  LOCAL_LAZY,    /* not evaluated yet, or perhaps */
+  LOCAL_REG,      /* a register holds it */
+  LOCAL_GENERAL,  /* lowered at each use: a generalised let */
+  LOCAL_MEMBER,   /* a member of the group that is being defined: `self` */
+  LOCAL_CAPTURED, /* word `size` of the tuple in `reg` (wide functions) */
+  LOCAL_CONST,    /* a closure that captures nothing */
+  LOCAL_LAZY,     /* not evaluated yet, or perhaps */
   LOCAL_TOKEN, /* a reuse token: pending until, on this path, a cell takes it */
 } LocalKind;
 
@@ -99,7 +100,7 @@ typedef struct Local {
                               captures nothing */
   LazyState lazy;
   Reg flag; /* LAZY: is it evaluated? */
-  int size; /* MEMORY: the number of fields */
+  int size; /* TOKEN: the number of fields; CAPTURED: the word */
 } Local;
 
 typedef struct LazyChange {
@@ -128,6 +129,7 @@ typedef struct Lower {
                               parameters */
   int out, max_out;       /* the outgoing area: in use, ever in use */
   Span span;              /* of what is being lowered */
+  bool wide;              /* it holds very many values at a time (spill.c) */
   bool poly;              /* its callers will bind its named dimensions */
   bool failed;            /* memory ran out */
   const char *too_large;  /* what of the function is; NULL: nothing */
@@ -271,6 +273,13 @@ static inline int cell_offset(int fields) {
 /* The argument of type `wanted`, checked, where a constructor has it. */
 Reg lower_ctor_field(Lower *l, const Expr *e, int i);
 Reg lower_cell(Lower *l, uint16_t tag, int n, const Reg *fields, Reg dst);
+/* The words that stand before the `n` fields of a big cell, no field counted
+ * yet; NULL where memory runs out.  Counts field `i`. */
+uint64_t *lower_big_header(Lower *l, uint16_t tag, uint32_t n);
+void lower_count_field(uint64_t *header, uint32_t i);
+/* Reads word `word` of the cell in `r`, which `root` holds, as an owned value:
+ * of wide functions, and where the word is beyond those that `field` names. */
+void put_far_get(Lower *l, Reg dst, Reg r, Reg root, uint32_t word);
 /* A tuple that may never be made (tuples.c), so it takes no reuse token from a
  * cell that will be made. */
 Reg lower_new_tuple(Lower *l, int n, const Reg *fields, Reg dst);
@@ -350,10 +359,14 @@ void token_leave(Lower *l, size_t mark);
 
 /* --- The other phases --------------------------------------------------- */
 
+/* Does it hold so many values at a time that it should be lowered as wide?
+ * Asked of the list (spill.c). */
+bool lower_is_wide(Lower *l);
 void tuple_pass(Lower *l);             /* tuples.c */
 void stretch_pass(Lower *l);           /* stretch.c */
 void chain_pass(Lower *l);             /* chain.c */
 void view_pass(Lower *l);              /* views.c: behind chains */
+void spill_pass(Lower *l);             /* spill.c */
 void own_pass(Lower *l);               /* own.c */
 bool may_stop(const Lower *l, int op); /* is a run ever left there? */
 bool regs_assign(Lower *l); /* regs.c: false when there are too many */

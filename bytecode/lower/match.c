@@ -17,6 +17,8 @@ static void load(Matcher *m, Part *p) {
   load(m, p->parent);
   if (lower_is_dual(l)) {
     lower_part(l, p->reg, p->parent->reg, (uint32_t)p->word, p->type);
+  } else if (p->owned) {
+    put_far_get(l, p->reg, p->parent->reg, p->root->reg, (uint32_t)p->word);
   } else {
     put(l, INS_field, p->reg, p->parent->reg, (uint32_t)p->word);
     put_listed(l, 'u', p->root->reg);
@@ -43,12 +45,12 @@ static void load_bound(Matcher *m, Part *p, const Pattern *pattern) {
 
 /* A field that its constructor declares wider than the variable's type is
  * compared here. */
-static void bind_var(Matcher *m, const Part *p, const Pattern *pattern) {
+static void bind_var(Matcher *m, Reg reg, const Pattern *pattern) {
   Lower *l = m->l;
   l->span = pattern->span;
-  lower_check_out(l, p->reg, pattern->type, pattern->var->type, "pattern",
+  lower_check_out(l, reg, pattern->type, pattern->var->type, "pattern",
                   pattern->var->span);
-  local_put(l, pattern->var, LOCAL_REG)->reg = p->reg;
+  local_put(l, pattern->var, LOCAL_REG)->reg = reg;
 }
 
 static void put_open(Matcher *m, const Part *p, const Pattern *pattern,
@@ -62,8 +64,8 @@ static void put_open(Matcher *m, const Part *p, const Pattern *pattern,
   put(l, PSEUDO_open, p->reg, counted, (uint32_t)pattern->count)->words[0] =
       small ? token + 1 : 0;
   for (int i = 0; i < pattern->count; i++) {
-    bool listed =
-        l->regs.data[fields[i]->reg].counted && binds(m, pattern->fields[i]);
+    bool listed = l->regs.data[fields[i]->reg].counted && !fields[i]->owned &&
+                  binds(m, pattern->fields[i]);
     if (!listed) continue;
     put_listed(l, 'd', fields[i]->reg);
     VEC_LAST(&l->listed).field = (uint16_t)fields[i]->word;
@@ -73,7 +75,7 @@ static void put_open(Matcher *m, const Part *p, const Pattern *pattern,
 /* Opens the cells of a pattern from the outside in, and binds variables.  The
  * fields of what is borrowed are, too. */
 static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
-  if (pattern->kind == PT_VAR) bind_var(m, p, pattern);
+  if (pattern->kind == PT_VAR) bind_var(m, p->reg, pattern);
   if (pattern->kind == PT_VAR || !binds(m, pattern)) return;
   Part **fields = field_parts(m, p, pattern);
   if (!fields) return;
@@ -81,6 +83,33 @@ static void open_pattern(Matcher *m, Part *p, const Pattern *pattern) {
     put_open(m, p, pattern, fields);
   for (int i = 0; i < pattern->count; i++)
     open_pattern(m, fields[i], pattern->fields[i]);
+}
+
+/* In a wide function each variable is read as an owned value, one after the
+ * other, and nothing is opened. */
+static void take_var(Matcher *m, Part *p, const Pattern *pattern) {
+  Lower *l = m->l;
+  Reg r = reg_of_type(l, pattern->type);
+  if (p->parent && !lower_is_dual(l)) {
+    load(m, p->parent);
+    put_far_get(l, r, p->parent->reg, p->root->reg, (uint32_t)p->word);
+  } else {
+    load(m, p);
+    lower_finish(l, p->reg, r);
+  }
+  bind_var(m, r, pattern);
+}
+
+static void take_pattern(Matcher *m, Part *p, const Pattern *pattern) {
+  if (!binds(m, pattern)) return;
+  if (pattern->kind == PT_VAR) {
+    take_var(m, p, pattern);
+    return;
+  }
+  load(m, p);
+  Part **fields = field_parts(m, p, pattern);
+  for (int i = 0; fields && i < pattern->count; i++)
+    take_pattern(m, fields[i], pattern->fields[i]);
 }
 
 typedef void (*ArmFn)(Matcher *m, Part *p, const Pattern *pattern);
@@ -123,7 +152,7 @@ static void leave_var(Matcher *m, Var *var) {
   lower_finish(m->l, local_reg(m->l, var, var->span), shared_reg(m, var));
 }
 
-static void take_var(Matcher *m, Var *var) {
+static void take_shared(Matcher *m, Var *var) {
   local_put(m->l, var, LOCAL_REG)->reg = shared_reg(m, var);
 }
 
@@ -137,14 +166,15 @@ static bool leaves_group(Matcher *m, int arm) {
 static void emit_arm(Matcher *m, const Roots *roots, int arm) {
   Lower *l = m->l;
   const Arm *a = &m->match->arms[arm];
-  size_t tokens = l->tokens.len;
-  each_root(m, roots, a->pattern, open_pattern);
+  size_t tokens = l->tokens.len, mark = m->loaded.len;
+  each_root(m, roots, a->pattern, l->wide ? take_pattern : open_pattern);
   if (leaves_group(m, arm)) {
     each_var(m, a->pattern, leave_var);
     put_jump(l, m->arms[m->arms[arm].head].body);
   } else {
     emit_body(m, arm);
   }
+  unload(m, mark);
   token_leave(l, tokens);
   lazy_branch_done(l, m->lazy);
 }
@@ -155,7 +185,7 @@ static void emit_node(Matcher *m, const Roots *roots, const Node *node);
 static void emit_case(Matcher *m, const Roots *roots, const Node *node);
 
 static void emit_leaf(Matcher *m, const Roots *roots, int arm) {
-  each_root(m, roots, m->match->arms[arm].pattern, load_bound);
+  if (!m->l->wide) each_root(m, roots, m->match->arms[arm].pattern, load_bound);
   if (m->arms[arm].leaves == 1) emit_arm(m, roots, arm);
   else put_jump(m->l, m->arms[arm].label);
 }
@@ -168,7 +198,8 @@ static void lend_var(Matcher *m, Part *p, const Pattern *pattern) {
   Lower *l = m->l;
   Reg reg = p->reg;
   l->span = pattern->span;
-  if (p->parent && l->regs.data[reg].counted && !lower_is_dual(l)) {
+  if (p->parent && !p->owned && l->regs.data[reg].counted &&
+      !lower_is_dual(l)) {
     load(m, p->parent);
     reg = reg_of_type(l, pattern->type);
     reg_borrow(l, reg);
@@ -379,7 +410,7 @@ static void emit_shared_arms(Matcher *m, const Roots *roots) {
     if (m->arms[i].group < 2) continue;
     put_label(m->l, m->arms[i].body);
     if (m->guarded) lazy_join(m->l, m->lazy);
-    each_var(m, m->match->arms[i].pattern, take_var);
+    each_var(m, m->match->arms[i].pattern, take_shared);
     emit_body(m, i);
     lazy_branch_done(m->l, m->lazy);
   }

@@ -47,8 +47,9 @@ static Part *part_child(Matcher *m, Part *parent, int word, const Type *type) {
   *p = (Part){.reg = reg_of_type(m->l, type),
               .root = parent->root,
               .parent = parent,
-              .word = word};
-  if (!lower_is_dual(m->l) && reg_is_borrowed(m->l, p->root->reg))
+              .word = word,
+              .owned = word > UINT16_MAX};
+  if (!lower_is_dual(m->l) && !p->owned && reg_is_borrowed(m->l, p->root->reg))
     reg_borrow(m->l, p->reg);
   p->type = type;
   return p;

@@ -50,7 +50,7 @@ static void add_source(Sources *s, Reg r, const Type *type) {
 
 static void add_operand(Sources *s, const Expr *e, bool splice) {
   Lower *l = s->lower;
-  if (splice && e->kind == EX_TUPLE)
+  if (splice && e->kind == EX_TUPLE && !(l->wide && e->count > SIZE_SMALL_MAX))
     for (int i = 0; i < e->count; i++) add_operand(s, e->args[i], false);
   else add_source(s, lower_expr(l, e, DST_ANY), e->type);
 }

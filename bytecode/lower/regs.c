@@ -2,8 +2,8 @@
  * 1999).  The list has no backward jump but the last, so the lifetime of a
  * virtual register is one interval, from its first to its last mention.  In the
  * order of where they start, intervals get the lowest real register that is
- * free until they end.  A frame has as many registers as it needs: nothing is
- * spilled.
+ * free until they end.  A frame has as many registers as it needs; what has to
+ * be spilled is no longer a register here (spill.c).
  *
  * Moves are coalesced: a register that would be moved to another takes that
  * one's place if it is free (`hint`).  An instruction reads before it writes,
@@ -229,7 +229,8 @@ static bool assign_init(Assign *a, Lower *l) {
 
 bool regs_assign(Lower *l) {
   Assign a;
-  if (!assign_init(&a, l)) return false;
+  if (l->fn->nparams >= REGISTERS_MAX) l->too_large = too_many;
+  if (l->too_large || !assign_init(&a, l)) return false;
   find_far(&a);
   intervals(&a);
   hint_moves(l);

@@ -283,15 +283,14 @@ for my $name (sort keys %shapes) {
 
 # --- Values ------------------------------------------------------------------
 
-# A shape, a depth, and the output: text, or a pattern.  A shape that keeps a
-# register for each level ends at 65,535 of them, with E0705.
+# A shape, a depth, and the output: text, or a pattern.
 my @values = (
   ['parentheses', 100_000, '1'],
   ['blocks', 100_000, '1'],
   ['negation', 100_000, '1'],
   ['not', 100_001, 'False'],
   ['negations apart', 100_001, '-1'],
-  ['sums to the right', 60_000, '60001'],
+  ['sums to the right', 100_000, '100001'],
   ['calls', 100_000, '1'],
   ['operator calls', 100_001, '-1'],
   ['constructors', 100_000, qr/^S\(S\(S\(.*\)\)\)$/],
@@ -309,7 +308,7 @@ my @values = (
   ['lets in blocks', 100_000, '1'],
   ['lets as values', 100_000, '1'],
   ['lets as bodies', 100_000, '1'],
-  ['lets as operands', 60_000, '60001'],
+  ['lets as operands', 100_000, '100001'],
   ['chain of +', 100_000, '100001'],
   ['tuple types', 100_000, qr/^<fn /],
   ['applied types', 100_000, qr/^<fn /],
@@ -319,7 +318,7 @@ my @values = (
   ['inferred lists', 100_000, qr/^Cons\(Cons\(.*\.\.\./],
   ['inferred pairs', 100_000, '1'],
   ['constructor patterns', 20_000, '2'],
-  ['matching tuples', 60_000, '7'],
+  ['matching tuples', 100_000, '7'],
   ['literal patterns', 100_000, '8'],
   ['attribute lists', 100_000, qr/E0111/],
   ['deep number', 100_000, qr/^S\(S\(S\(.*\)\)\)$/],

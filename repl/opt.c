@@ -164,6 +164,13 @@ static bool read_flags(Opt *o) {
     host_usage(o->h, "--saturate needs rules: --rules FILE");
     return false;
   }
+  if (cli->json &&
+      (cli->print_before || cli->print_after || cli->print_changed)) {
+    host_usage(o->h,
+               "--json has the text in it: without --print-before, "
+               "--print-after and --print-changed");
+    return false;
+  }
   if (cli->html && (cli->reduce || cli->bisect)) {
     host_usage(o->h,
                "--html shows what passes change: without --reduce and "

@@ -388,4 +388,10 @@ for my $flags (['-O2'], map { ['--passes', $_] } @passes) {
   is("@other", '', "@$flags: the suite's programs give the same");
 }
 
+for my $flag (['--print-before', 'all'], ['--print-after', 'all'],
+              ['--print-changed']) {
+  gives(rly('opt', '--json', @$flag, spew(scratch('both.rly'), "1;\n")), 1,
+    qr/^\{.*--json has the text in it.*\}$/, '', "JSON stays JSON: $flag->[0]");
+}
+
 done_testing;

@@ -206,12 +206,13 @@ static void give_rows(const Diff *d, DiffRow *row, void *data) {
       if (at[side] < d->lines[side].len && !d->kept[side].data[at[side]])
         text[side] = d->lines[side].data[at[side]++]->text->text;
     if (!text[0] && !text[1]) {
-      if (at[0] >= d->lines[0].len) return;
+      if (at[0] >= d->lines[0].len) break;
       text[0] = text[1] = d->lines[0].data[at[0]]->text->text;
       at[0]++, at[1]++;
     }
     row(data, text[0], text[1]);
   }
+  row(data, NULL, NULL);
 }
 
 /* --- Two texts ------------------------------------------------------------ */

@@ -88,6 +88,10 @@ static void add_stay(OptPage *p, bool behind, bool before) {
 
 static void take_row(void *data, const char *left, const char *right) {
   OptPage *p = data;
+  if (!left && !right) {
+    add_stay(p, p->changed, false);
+    return;
+  }
   Row r = {left, right, {p->numbers[0] += !!left, p->numbers[1] += !!right}};
   if (left == right) {
     VEC_PUSH(&p->stay, r);
@@ -102,7 +106,6 @@ static void add_sides(OptPage *p, const char *was, const char *is) {
   p->numbers[0] = p->numbers[1] = 0;
   p->changed = false;
   diff_rows(p->mem, was, is, take_row, p);
-  add_stay(p, p->changed, false);
 }
 
 /* --- The page ------------------------------------------------------------- */

@@ -1,5 +1,6 @@
-/* The reverse sweep under way: what pull.c, which sweeps records of operators,
- * and stretch.c, which sweeps those of stretches, share. */
+/* The reverse sweep under way: the adjoints (adjoint.c), which pull.c, which
+ * sweeps records of operators, and stretch.c, which sweeps those of stretches,
+ * add to. */
 #ifndef VM_SWEEP_H
 #define VM_SWEEP_H
 
@@ -45,8 +46,21 @@ typedef struct Sweep {
 Adjoint *adjoint_of(Sweep *w, Cell *record);
 /* The adjoint of a record that has one already; NULL: it has none. */
 Adjoint *adjoint_known(const Sweep *w, Cell *record);
+/* Takes the latest record's adjoint off the queue. */
+Adjoint *sweep_pop(Sweep *w);
+/* Frees an adjoint that is in the queue no more, and perhaps its record. */
+void adjoint_done(Sweep *w, Adjoint *a);
+/* Makes the products that wait part of the sum. */
+bool part_settle(Session *s, Part *part);
 /* Makes the sum an object, if it is bits; false without memory. */
 bool part_box(Session *s, Part *part);
+/* Adds `v`, which it takes, to the adjoint of result `index`; `like` has the
+ * operand's shape, where the record keeps the operand. */
+bool sweep_add(Sweep *w, Cell *record, uint64_t index, Value v, Value like);
+/* Adds `g` to the rows of these numbers of an adjoint of the operand's shape:
+ * takes both. */
+bool sweep_add_rows(Sweep *w, Cell *record, uint64_t index, Value rows, Value g,
+                    Value like);
 /* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
  * of a, to result `index`: takes both. */
 bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,

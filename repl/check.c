@@ -130,8 +130,9 @@ static int check_file(Host *h, const char *path) {
 static int check_one(const Cli *cli, const char *path) {
   Host h;
   if (!host_init(&h, cli)) return 3;
-  int status =
-      path ? check_file(&h, path) : host_usage(&h, "check needs a file");
+  int status = !host_plugins(&h) ? 1
+               : path            ? check_file(&h, path)
+                                 : host_usage(&h, "check needs a file");
   status = host_finish(&h, status);
   host_done(&h);
   return status;

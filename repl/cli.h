@@ -125,6 +125,9 @@ bool host_init(Host *h, const Cli *cli);
 void host_done(Host *h);
 /* Loads the files of --plugin (plugin.c); false after reporting. */
 bool host_plugins(Host *h);
+/* Another program, with the operators of --plugin, for a text that is read once
+ * more; NULL: memory ran out, or a plugin failed. */
+rly_program *host_program_new(Host *h, rly_context *cx);
 
 /* The texts that are added to the program are made for what --bind-shape and
  * --bind give. */

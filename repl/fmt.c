@@ -26,7 +26,7 @@ static bool put_text(Host *h, const char *path, const StrBuf *text) {
 /* In a program of its own, so that nothing that was formatted before is visible
  * to it; the names of its diagnostics are those of the file. */
 static bool checks(Host *h, const char *path, const char *text, size_t len) {
-  rly_program *p = rly_program_new(h->cx);
+  rly_program *p = host_program_new(h, h->cx);
   bool ok = p && rly_program_add_text(p, path, text, len, 0) == RLY_OK;
   host_program_free(h, p);
   return ok;
@@ -83,7 +83,7 @@ static int format_unit(Host *h, const char *path, const Unit *unit) {
 /* From here on the host works on a second program; false: there was no memory
  * for it, which has been reported. */
 static bool second_begin(Host *h, rly_program **first) {
-  rly_program *second = rly_program_new(h->cx);
+  rly_program *second = host_program_new(h, h->cx);
   *first = h->program;
   if (second) h->program = second;
   else host_program_free(h, NULL);

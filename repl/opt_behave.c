@@ -288,7 +288,7 @@ bool behaviour_of(Host *h, const Version *like, const char *text, size_t len,
   *out = (Behaviour){.near = h->cli->fast_math};
   strbuf_init(&out->text, h->program->mem);
   r.cx = rly_context_new(&options);
-  r.p = r.cx ? rly_program_new(r.cx) : NULL;
+  r.p = r.cx ? host_program_new(h, r.cx) : NULL;
   rly_session_options session = {.write = write_to, .data = out};
   if (r.p && rly_program_add_text(r.p, "text", text, len, 0) == RLY_OK) {
     r.s = bind_params(&r) ? rly_session_new(r.p, &session) : NULL;

@@ -18,7 +18,7 @@ void opt_pass_print(const OptPass *pass, StrBuf *out) {
 static bool version_read(Host *h, Version *v,
                          Unit *(*read)(rly_program *p, const void *data),
                          const void *data, bool given) {
-  rly_program *own = rly_program_new(h->cx), *first = h->program;
+  rly_program *own = host_program_new(h, h->cx), *first = h->program;
   *v = (Version){.program = own};
   if (!own) {
     host_program_free(h, NULL);

@@ -19,7 +19,7 @@ static void *open_file(const char *path, char *room, size_t size) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static bool load(Host *h, const char *path) {
+static bool load(Host *h, rly_program *program, const char *path) {
   char room[4096];
   void *file = open_file(path, room, sizeof room);
   if (!file) return host_usage(h, "%s: %s", path, dlerror()), false;
@@ -30,7 +30,7 @@ static bool load(Host *h, const char *path) {
     host_usage(h, "%s has no function `rly_plugin`", path);
     return false;
   }
-  bool ok = start(h->program);
+  bool ok = start(program);
   size_t said = rly_diagnostic_count(h->cx);
   if (!ok && !said && *rly_misuse())
     host_usage(h, "%s: %s", path, rly_misuse());
@@ -39,11 +39,24 @@ static bool load(Host *h, const char *path) {
   return ok;
 }
 
+static bool plug(Host *h, rly_program *program) {
+  const TextList *files = &h->cli->plugin;
+  for (int i = 0; i < files->count; i++)
+    if (!load(h, program, files->items[i])) return false;
+  return true;
+}
+
 bool host_plugins(Host *h) {
   const Cli *cli = h->cli;
   if (cli->plugin.count && cli->limits.safe)
     return host_usage(h, "--safe loads no code: --plugin"), false;
-  for (int i = 0; i < cli->plugin.count; i++)
-    if (!load(h, cli->plugin.items[i])) return false;
-  return true;
+  return plug(h, h->program);
+}
+
+/* The operators belong to a program. */
+rly_program *host_program_new(Host *h, rly_context *cx) {
+  rly_program *p = rly_program_new(cx);
+  if (!p || plug(h, p)) return p;
+  rly_program_free(p);
+  return NULL;
 }

@@ -375,7 +375,7 @@ static bool try_answer(TestRun *t, const Exercise *e, Part answer, bool *broken,
   *why = NULL;
   *broken = true;
   if (!host_init(&h, t->cli)) return false;
-  rly_session *s = rly_session_new(h.program, NULL);
+  rly_session *s = host_plugins(&h) ? rly_session_new(h.program, NULL) : NULL;
   *broken = !s || !part_run(&h, s, e->given);
   bool taken =
       !*broken && part_run(&h, s, answer) && exercise_holds(&h, s, e, why);
@@ -425,7 +425,8 @@ static void test_exercises(TestRun *t, const char *path, const char *text) {
 static bool start(TestRun *t) {
   if (!host_init(&t->host, t->cli)) return false;
   rly_session_options options = {.write = collect, .data = t};
-  t->session = rly_session_new(t->host.program, &options);
+  if (host_plugins(&t->host))
+    t->session = rly_session_new(t->host.program, &options);
   return t->session != NULL;
 }
 
@@ -445,7 +446,8 @@ static void run_file(TestRun *t, const char *path) {
   size_t len;
   bool started = start(t);
   char *text = started ? read_text(t, path, &len) : NULL;
-  if (!started) failed(t, path, "out of memory");
+  if (!started)
+    failed(t, path, t->host.said ? "a plugin failed" : "out of memory");
   if (text) run_text(t, path, text);
   if (text) mem_free(&t->host.cx->mem, text, len + 1);
   free(t->typed);

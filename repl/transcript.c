@@ -420,7 +420,7 @@ static void put_transcript(Repl *r, StrBuf *out) {
  * then written as it is, for the user to mend. */
 static void put_program(Repl *r, const char *path, const StrBuf *text,
                         StrBuf *out) {
-  rly_program *p = rly_program_new(r->host->cx);
+  rly_program *p = host_program_new(r->host, r->host->cx);
   const char *bytes = strbuf_text(text);
   /* Printed is a unit that was not checked: the checker makes fields of names
    * with dots, whose text is another. */

@@ -8,7 +8,7 @@
 bool subject_start(Subject *s, Host *h, const Item *item) {
   *s = (Subject){.h = h, .rule = rule_of(h->program->mem, item)};
   arena_init(&s->arena, h->program->mem);
-  s->program = rly_program_new(h->cx);
+  s->program = host_program_new(h, h->cx);
   s->session = s->program ? rly_session_new(s->program, NULL) : NULL;
   if (!s->session) mem_raise_exhausted(h->program->mem);
   return s->session != NULL;

@@ -53,6 +53,24 @@ system("echo 'int x;' | $cc -shared -fPIC -x c - -o $empty");
 gives(rly('run', '--plugin', $empty, '-e', '1'), 1, '',
   qr/has no function `rly_plugin`/, 'one without the function');
 
+# Every command that reads a program; some read it several times.
+my $program = spew(scratch('prefixes.rly'),
+  "def \@f(%x: Tensor[(3), float32]) -> Tensor[(3), float32] {\n" .
+  "  \@prefix(%x)\n}\n\n\@f([1f, 2f, 4f]);\n" .
+  "// expect: Tensor[(3), float32] [1.0, 3.0, 7.0]\n" .
+  "rule \@zero(%x: int32) { %x + 0 } => { %x }\n");
+for (['check'], ['fmt'], ['dump', '--ir'], ['dump', '--bytecode'], ['graph'],
+     ['opt', '-O2', '--verify'], ['opt', '--bisect'], ['step'],
+     ['test'], ['verify', '--trials', 64]) {
+  my ($command, @flags) = @$_;
+  my $got = rly($command, @with, @flags, $program);
+  is($got->{status}, 0, "$command @flags") or diag $got->{err};
+}
+gives(rly('test', '--plugin', 'no/such.so', $program), 1, qr/^not ok 1/,
+  qr/no\/such\.so/, 'a plugin that is not there, of a test');
+gives(rly('check', '--safe', @with, $program), 1, '', qr/--safe loads no code/,
+  '--safe of check');
+
 # The example, with a library of Debian.
 SKIP: {
   my $fft = scratch('fft.so');

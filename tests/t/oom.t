@@ -63,6 +63,10 @@ holds('rules: allocations of a check fail', -s => 29, -c => 'check',
 holds('verify: allocations fail', -s => 211, -c => 'verify',
       file => 'tests/rules/page.rly');
 
+# Rules that saturate: graphs of classes, on a program that they regroup.
+holds('opt --saturate: allocations fail', -s => 97, -c => 'opt',
+      file => 'docs/optimiser/chain.rly');
+
 # Operators of a text's own: conditions, a derivative.
 holds("a text's operators: allocations of a $_ fail", -s => 29, -c => $_,
       file => 'tests/oom/operators.rly')

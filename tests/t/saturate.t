@@ -79,11 +79,27 @@ gives(rly('opt', '--saturate', '--cost', 'weight', @fast, $chain), 1, '',
   qr/rows or measured/, 'an unknown cost');
 
 # The library's rules, to the bit, on programs of all kinds.
-my @library = map { ('--rules', $_) } glob 'stdlib/rules/{bits,shapes}.rly';
+my @library = map { ('--rules', $_) } 
+  glob 'stdlib/rules/{SimplifyExpr,bits,shapes}.rly';
 for my $file (qw(docs/optimiser/layer.rly tests/run/law.rly
                  tests/run/chains.rly tests/run/cells.rly)) {
   my $found = rly('opt', '--saturate', '--verify', @library, $file);
   is($found->{status}, 0, "the library's rules on $file") or diag $found->{err};
 }
+
+# A product of 41 matrices has some 10^21 groupings: the bounds of the pass, of
+# time and of memory each end the search.
+my $chain41 = spew(scratch('chain41.rly'), 'def @main(' . join(', ',
+  map { "%a$_: Tensor[(2, 2), float32]" } 0 .. 40) . ') {' .
+  'nn.matmul(' x 40 . '%a0' . join('', map { ", %a$_)" } 1 .. 40) . "}\n");
+my @endless = ('opt', '--saturate', '--fast-math', '--rules',
+               'docs/optimiser/regroup.rly', '--passes');
+my $most = 'Saturate(nodes=100000,rounds=1000,milliseconds=3600000)';
+is(rly(@endless, 'Saturate(nodes=400)', $chain41)->{status}, 0,
+   'a graph that is full');
+gives(rly(@endless, $most, '--timeout', '0.2', $chain41), 3, '', qr/E0703/,
+      'a time limit');
+gives(rly(@endless, $most, '--max-memory', '8M', $chain41), 3, '', qr/E0701/,
+      'a limit of memory');
 
 done_testing();

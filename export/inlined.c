@@ -210,7 +210,9 @@ bool say_inlined(Export *x, const Expr *e, Val **out) {
   OnnxOpSearch search = {.calls = name, .opset = x->w->opset};
   Inlined in = {.x = x, .e = e, .fn = g->inlined->expr->fn};
   for (const OnnxOp *row; (row = onnx_op_saying(&search));) {
-    if (row->emit || row->results < 0 || row->fold_end) continue;
+    if (!*row->calls || row->results < 0 || row->fold_end) continue;
+    /* Strings are numbers here (onnx/tensor.c). */
+    if (row->strings && !*row->strings) continue;
     bool alone = row->alone && !strcmp(row->alone, name);
     if (!in.frame) {
       Frame *outer = x->frame;

@@ -298,7 +298,7 @@ static bool row_fits(const Said *s, const OnnxOp *row) {
   bool fold = len && row->inputs[len - 1] == '+';
   int want = fold ? 2 : count_words(row->inputs);
   bool said[ATTRS_MAX] = {false};
-  return !row->emit && !row->fold_end && !row->groups && want == s->count &&
+  return *row->calls && !row->fold_end && !row->groups && want == s->count &&
          row_says(s, row->attrs, said);
 }
 

@@ -51,6 +51,21 @@ int64_t node_int(Import *im, const Onnx__NodeProto *n, const char *name,
   return a ? a->i : otherwise;
 }
 
+/* Strings as a matrix of their bytes (tensor.c). */
+static void add_strings(StrBuf *out, size_t n, const ProtobufCBinaryData *s) {
+  size_t longest = 1;
+  for (size_t i = 0; i < n; i++)
+    if (s[i].len > longest) longest = s[i].len;
+  if (!n) strbuf_add(out, "zeros(shape=[0, 1], dtype=\"uint8\")");
+  for (size_t i = 0; i < n; i++) {
+    strbuf_add(out, i ? ", \"" : "[\"");
+    strbuf_add_escaped(out, (const char *)s[i].data, s[i].len);
+    for (size_t k = s[i].len; k < longest; k++) strbuf_add(out, "\\0");
+    strbuf_add_char(out, '"');
+  }
+  if (n) strbuf_add_char(out, ']');
+}
+
 static void add_bytes(StrBuf *out, ProtobufCBinaryData s) {
   strbuf_add_char(out, '"');
   strbuf_add_escaped(out, (const char *)s.data, s.len);
@@ -88,7 +103,7 @@ static bool add_modes(Import *im, const Onnx__NodeProto *n,
 
 /* The value as it stands in a call.  `flag`: '?' a bool, '!' a scalar of the
  * dtype that is meant, '$' the dtype's name, '#' integers of 64 bits, '~' modes
- * of a tree's nodes as numbers. */
+ * of a tree's nodes as numbers, '@' strings as a tensor of bytes. */
 bool add_attr(Import *im, const Onnx__NodeProto *n,
               const Onnx__AttributeProto *a, char flag, StrBuf *out) {
   const char *name;
@@ -107,7 +122,10 @@ bool add_attr(Import *im, const Onnx__NodeProto *n,
       } else if (flag == '#') strbuf_addf(out, "%lldi64", (long long)a->i);
       else strbuf_addf(out, "%lld", narrow(a->i));
       return true;
-    case IS_STRING: add_bytes(out, a->s); return true;
+    case IS_STRING:
+      if (flag == '@') add_strings(out, 1, &a->s);
+      else add_bytes(out, a->s);
+      return true;
     case IS_INTS:
       if (!a->n_ints) strbuf_add(out, "zeros(shape=[0], dtype=\"int32\")");
       for (size_t i = 0; i < a->n_ints; i++) {
@@ -127,6 +145,10 @@ bool add_attr(Import *im, const Onnx__NodeProto *n,
       return true;
     case IS_STRINGS:
       if (flag == '~') return add_modes(im, n, a, out);
+      if (flag == '@') {
+        add_strings(out, a->n_strings, a->strings);
+        return true;
+      }
       strbuf_add_char(out, '(');
       for (size_t i = 0; i < a->n_strings; i++) {
         add_bytes(out, a->strings[i]);
@@ -382,7 +404,20 @@ static bool output_from(const Onnx__NodeProto *n, size_t i) {
   return i < n->n_output;
 }
 
+/* Is an input strings? */
+static bool takes_strings(Import *im, const Onnx__NodeProto *n) {
+  bool any = false;
+  for (size_t i = 0; i < n->n_input; i++)
+    any |= is_string(im, value_text(im, n->input[i]));
+  return any;
+}
+
 bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
+  bool strings = takes_strings(im, n);
+  if (strings && !op->strings)
+    return node_error(im, n, E0805, "it is not imported for strings");
+  OnnxOp first = *op;
+  if (strings && *op->strings) first.calls = op->strings;
   if (op->groups) return emit_grouped(im, n, op);
   size_t results = op->results ? (size_t)op->results : 1;
   if (op->results < 0) {
@@ -403,7 +438,6 @@ bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
   if (n->n_output > results)
     return node_error(im, n, E0804, "it has %zu outputs, at most %zu are known",
                       n->n_output, results);
-  OnnxOp first = *op;
   if (op->alone && !output_from(n, 1)) {
     first.calls = op->alone;
     results = 1;
@@ -413,22 +447,8 @@ bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
   emit_results(im, n, call, results > 1);
   if (op->gives == GIVES_SEQUENCE)
     set_output_type(im, n, 0, onnx_sequence_type());
+  if (op->gives == GIVES_STRINGS) set_output_format(im, n, "STRING");
   return true;
-}
-
-bool emit_cast(Import *im, const Onnx__NodeProto *n) {
-  static const OnnxOp cast = {.name = "Cast",
-                              .inputs = "X",
-                              .calls = "cast",
-                              .attrs = "$to>dtype -saturate -round_mode"};
-  static const OnnxOp saturated = {.name = "Cast",
-                                   .inputs = "X",
-                                   .calls = "@onnx_cast_like_19",
-                                   .attrs = "!to> -saturate -round_mode"};
-  DType to = onnx_dtype((int32_t)node_int(im, n, "to", 0), NULL);
-  bool coded = to == DT_FLOAT8_E4M3 || to == DT_FLOAT8_E5M2;
-  bool saturates = node_int(im, n, "saturate", 1) != 0;
-  return emit_call(im, n, coded && saturates ? &saturated : &cast);
 }
 
 bool emit_identity(Import *im, const Onnx__NodeProto *n) {
@@ -437,5 +457,6 @@ bool emit_identity(Import *im, const Onnx__NodeProto *n) {
   if (!text) return false;
   emit_results(im, n, text, false);
   set_output_type(im, n, 0, type_of(im, text));
+  set_output_format(im, n, format_of(im, text));
   return true;
 }

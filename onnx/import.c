@@ -107,9 +107,12 @@ static bool emit_constant(Import *im, const Onnx__NodeProto *n) {
     Tensor *t = onnx_tensor(im->heap, a->t, im->path, shown(im, n->output[0]),
                             im->diags);
     if (!t) return false;
-    if (!is_literal(t)) return emit_constant_take(im, n->output[0], t);
-    bind_constant(im, n->output[0], literal(im, t));
-    tensor_drop(im->heap, t);
+    bool small = is_literal(t);
+    if (small) bind_constant(im, n->output[0], literal(im, t));
+    if (small) tensor_drop(im->heap, t);
+    else if (!emit_constant_take(im, n->output[0], t)) return false;
+    set_format(im, value_text(im, n->output[0]),
+               onnx_dtype_format(a->t->data_type));
     return true;
   }
   StrBuf b;

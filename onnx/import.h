@@ -74,6 +74,14 @@ const char *fresh_local(Import *im, const char *base);
 const OnnxType *type_of(Import *im, const char *text);
 const OnnxType *onnx_sequence_type(void); /* of tensors */
 void set_type(Import *im, const char *text, const OnnxType *type);
+/* Of a tensor whose dtype in ONNX the language lacks, that one's name (read.h).
+ * NULL: it has the dtype, or the importer has not seen that it lacks it. */
+const char *format_of(Import *im, const char *text);
+void set_format(Import *im, const char *text, const char *format);
+/* Of the first output. */
+void set_output_format(Import *im, const Onnx__NodeProto *n,
+                       const char *format);
+bool is_string(Import *im, const char *text);
 /* The value as one of the other type, which may be an optional of it or what
  * the value is an optional of. */
 const char *as_type(Import *im, const char *text, const OnnxType *to);
@@ -134,7 +142,7 @@ int64_t node_int(Import *im, const Onnx__NodeProto *n, const char *name,
 
 /* The value as it stands in a call.  `flag`: '?' a bool, '!' a scalar of the
  * dtype that is meant, '$' the dtype's name, '#' integers of 64 bits, '~' modes
- * of a tree's nodes as numbers. */
+ * of a tree's nodes as numbers, '@' strings as a tensor of bytes. */
 bool add_attr(Import *im, const Onnx__NodeProto *n,
               const Onnx__AttributeProto *a, char flag, StrBuf *out);
 

@@ -126,7 +126,25 @@ const char *value_text(Import *im, const char *name) {
 /* --- What is no tensor ---------------------------------------------------- */
 
 const OnnxType *type_of(Import *im, const char *text) {
-  return ptrmap_get(&im->types, text);
+  const OnnxType *type = ptrmap_get(&im->types, text);
+  return type && type->kind != ONNX_TENSOR ? type : NULL;
+}
+
+const char *format_of(Import *im, const char *text) {
+  const OnnxType *type = text ? ptrmap_get(&im->types, text) : NULL;
+  return type && type->kind == ONNX_TENSOR ? type->format : NULL;
+}
+
+bool is_string(Import *im, const char *text) {
+  const char *format = format_of(im, text);
+  return format && !strcmp(format, "STRING");
+}
+
+void set_format(Import *im, const char *text, const char *format) {
+  OnnxType *type = format ? ARENA_NEW(im->arena, OnnxType) : NULL;
+  if (!type) return;
+  *type = (OnnxType){.kind = ONNX_TENSOR, .format = format};
+  ptrmap_put(&im->types, text, type);
 }
 
 const OnnxType *onnx_sequence_type(void) {
@@ -136,7 +154,7 @@ const OnnxType *onnx_sequence_type(void) {
 }
 
 void set_type(Import *im, const char *text, const OnnxType *type) {
-  if (type && type->kind != ONNX_TENSOR)
+  if (type && (type->kind != ONNX_TENSOR || type->format))
     ptrmap_put(&im->types, text, (void *)type);
 }
 
@@ -144,6 +162,12 @@ void set_output_type(Import *im, const Onnx__NodeProto *n, size_t i,
                      const OnnxType *type) {
   if (i < n->n_output && *n->output[i])
     set_type(im, value_text(im, n->output[i]), type);
+}
+
+void set_output_format(Import *im, const Onnx__NodeProto *n,
+                       const char *format) {
+  if (n->n_output && *n->output[0])
+    set_format(im, value_text(im, n->output[0]), format);
 }
 
 const char *as_type(Import *im, const char *text, const OnnxType *to) {

@@ -10,6 +10,9 @@ typedef struct OnnxType {
   enum { ONNX_TENSOR, ONNX_SEQUENCE, ONNX_OPTIONAL } kind;
   const char *text;  /* as the language writes it */
   const char *dtype; /* of a tensor */
+  /* Of a tensor whose dtype in ONNX the language lacks, that one's name,
+   * "INT2"; the elements of a "STRING" are bytes along a last axis. */
+  const char *format;
   const struct OnnxType *element;
 } OnnxType;
 
@@ -47,6 +50,7 @@ typedef struct OnnxValue {
   Tensor *tensor; /* owned; or */
   bool none;      /* an optional without a value, */
   bool some;      /* or with one, its only item; else a sequence */
+  bool strings;   /* the tensor is strings, as bytes */
   int count;
   struct OnnxValue *items;
 } OnnxValue;

@@ -6,7 +6,7 @@
 
 #define TRAINING "ai.onnx.preview.training"
 #define AT_RANDOM "it draws at random, by a generator that ONNX does not name"
-#define NO_STRINGS "there are no strings"
+#define PREVIEW "ai.onnx.preview"
 #define ML "ai.onnx.ml"
 #define MICROSOFT "com.microsoft"
 

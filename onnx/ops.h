@@ -9,7 +9,7 @@ struct Import;
 struct Onnx__NodeProto;
 
 /* The flags of attributes in rows (ops.def). */
-#define ONNX_ATTR_FLAGS "?!$-#~^"
+#define ONNX_ATTR_FLAGS "?!$-#~^@"
 /* The modes of a tree's nodes, by the numbers that stand for them here. */
 #define ONNX_TREE_MODES                                              \
   "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", \
@@ -26,8 +26,12 @@ typedef struct OnnxOp {
   int groups; /* of tensors, in which inputs and outputs come */
   const char *fold_end;
   const char *alone; /* called where only the first output is used */
-  enum { GIVES_TENSORS, GIVES_SEQUENCE } gives; /* what the output is */
-  /* Writes the node itself, where a call is not enough. */
+  enum { GIVES_TENSORS, GIVES_SEQUENCE, GIVES_STRINGS } gives; /* outputs */
+  /* Called where an input is strings; "": that is `calls`; NULL: the operator
+   * is not imported for them. */
+  const char *strings;
+  /* Writes the node itself, where a call is not enough; with `calls`, that is
+   * how most of its calls read. */
   bool (*emit)(struct Import *im, const struct Onnx__NodeProto *node);
   const char *why_not; /* it is refused, with this reason */
 } OnnxOp;
@@ -49,11 +53,16 @@ const OnnxOp *onnx_op_saying(OnnxOpSearch *search);
 /* The version of another domain that a model with such nodes imports. */
 int64_t onnx_domain_version(const char *domain);
 
-/* Cast since version 19, which saturates floats of 8 bits (call.c). */
+/* What gives tensors of dtypes that the language may lack (format.c). */
 bool emit_cast(struct Import *im, const struct Onnx__NodeProto *node);
+bool emit_cast_like(struct Import *im, const struct Onnx__NodeProto *node);
+bool emit_quantize(struct Import *im, const struct Onnx__NodeProto *node);
 
 /* Another name for a value (call.c). */
 bool emit_identity(struct Import *im, const struct Onnx__NodeProto *node);
+
+/* Attention with graphs of its own (flex.c). */
+bool emit_flex(struct Import *im, const struct Onnx__NodeProto *node);
 
 /* Optionals (sequence.c), whose meaning depends on the kind of the input. */
 bool emit_optional(struct Import *im, const struct Onnx__NodeProto *node);

@@ -15,8 +15,13 @@ void onnx_message_free(Mem *mem, ProtobufCMessage *m);
 
 /* The dtype of a number of ONNX's TensorProto.DataType; DTYPE_NONE: there is
  * none here (strings, complex numbers).  `name` receives ONNX's own name, or
- * NULL. */
+ * NULL.  Of small floats and integers that the language lacks it is one that
+ * holds all their values, and their name is the format, by which values are
+ * rounded before they are kept there. */
 DType onnx_dtype(int32_t number, const char **name);
+/* "FLOAT4E2M1"; also "STRING"; NULL: the language has the dtype itself. */
+const char *onnx_dtype_format(int32_t number);
+enum { ONNX_STRING = 8 };
 
 /* A tensor with the elements of `t`; those of external data are read from the
  * folder of the file `path`, and from nowhere else.  `what` names the tensor in

@@ -1,17 +1,49 @@
 /* TensorProto to a tensor.  Elements lie in raw_data as little-endian bytes, in
  * a list of numbers whose type depends on the dtype, or in a file beside the
  * model.  Every length is compared with the shape before anything is read. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/file.h"
 #include "onnx/read.h"
 #include "onnx/write.h"
+#include "tensor/half.h"
 
-/* By the numbers of TensorProto.DataType. */
+/* --- Dtypes --------------------------------------------------------------- */
+
+/* What the bits of an element say that is smaller than a byte, or of a float
+ * that is none of the language's.  Those of FNUZ have no infinities, and the
+ * bits of -0 are their one NaN; their exponents have one more subtracted than
+ * IEEE 754's. */
+static double of_fnuz(unsigned bits, int exponent_bits) {
+  if (bits == 0x80) return NAN;
+  double v = 0.5 * (double)f32_of_magnitude(bits & 0x7F, 8, exponent_bits);
+  return bits & 0x80 ? -v : v;
+}
+static double of_e4m3fnuz(unsigned bits) { return of_fnuz(bits, 4); }
+static double of_e5m2fnuz(unsigned bits) { return of_fnuz(bits, 5); }
+static double of_e2m1(unsigned bits) {
+  double v = (double)f32_of_magnitude(bits & 7, 4, 2);
+  return bits & 8 ? -v : v;
+}
+/* A power of two, without a sign. */
+static double of_e8m0(unsigned bits) {
+  return bits == 0xFF ? NAN : ldexp(1, (int)bits - 127);
+}
+static double of_unsigned(unsigned bits) { return bits; }
+static double of_int4(unsigned bits) { return (double)low_signed(bits, 4); }
+static double of_int2(unsigned bits) { return (double)low_signed(bits, 2); }
+
+/* By the numbers of TensorProto.DataType.  What has `means` is coded in files,
+ * `bits` for an element; where the language has no such dtype, the one that is
+ * named holds all its values. */
 static const struct {
   const char *name;
   DType dtype;
+  int bits;
+  double (*means)(unsigned bits);
+  bool wider; /* the language's dtype holds others, too */
 } dtypes[] = {
     [0] = {"UNDEFINED", DTYPE_NONE},
     [1] = {"FLOAT", DT_FLOAT32},
@@ -31,12 +63,15 @@ static const struct {
     [15] = {"COMPLEX128", DTYPE_NONE},
     [16] = {"BFLOAT16", DT_BFLOAT16},
     [17] = {"FLOAT8E4M3FN", DT_FLOAT8_E4M3},
-    [18] = {"FLOAT8E4M3FNUZ", DTYPE_NONE},
+    [18] = {"FLOAT8E4M3FNUZ", DT_FLOAT16, 8, of_e4m3fnuz, true},
     [19] = {"FLOAT8E5M2", DT_FLOAT8_E5M2},
-    [20] = {"FLOAT8E5M2FNUZ", DTYPE_NONE},
-    [21] = {"UINT4", DT_UINT4},
-    [22] = {"INT4", DT_INT4},
-    [23] = {"FLOAT4E2M1", DTYPE_NONE},
+    [20] = {"FLOAT8E5M2FNUZ", DT_FLOAT16, 8, of_e5m2fnuz, true},
+    [21] = {"UINT4", DT_UINT4, 4, of_unsigned},
+    [22] = {"INT4", DT_INT4, 4, of_int4},
+    [23] = {"FLOAT4E2M1", DT_FLOAT8_E4M3, 4, of_e2m1, true},
+    [24] = {"FLOAT8E8M0", DT_BFLOAT16, 8, of_e8m0, true},
+    [25] = {"UINT2", DT_UINT4, 2, of_unsigned, true},
+    [26] = {"INT2", DT_INT4, 2, of_int2, true},
 };
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
@@ -44,6 +79,13 @@ DType onnx_dtype(int32_t number, const char **name) {
   bool known = number >= 0 && number < DTYPES;
   if (name) *name = known ? dtypes[number].name : NULL;
   return known ? dtypes[number].dtype : DTYPE_NONE;
+}
+
+const char *onnx_dtype_format(int32_t number) {
+  bool known = number >= 0 && number < DTYPES;
+  return known && (dtypes[number].wider || number == ONNX_STRING)
+             ? dtypes[number].name
+             : NULL;
 }
 
 int32_t onnx_dtype_number(DType dtype) {
@@ -73,19 +115,34 @@ static bool wrong(const Source *s, const char *format, ...) {
   return false;
 }
 
-/* Two elements of 4 bits share a byte, the first in its low half. */
+/* The bytes that a file has of the tensor.  Elements of 4 and 2 bits share a
+ * byte, the first in its low bits. */
+static size_t file_bytes(const Source *s, const Tensor *t) {
+  int bits = dtypes[s->proto->data_type].bits;
+  size_t each = bits ? 8 / (size_t)bits : 1;
+  return bits ? ((size_t)tensor_count(t) + each - 1) / each : tensor_bytes(t);
+}
+
+/* Element i of a coded dtype, of which `byte` has the bits. */
+static void put_coded(const Source *s, Tensor *t, int64_t i, uint8_t byte) {
+  int width = dtypes[s->proto->data_type].bits;
+  unsigned bits = byte >> width * (i % (8 / width)) & ((1U << width) - 1);
+  Value v =
+      bits_from_f64((DType)t->dtype, dtypes[s->proto->data_type].means(bits));
+  size_t size = dtype_size((DType)t->dtype);
+  memcpy(t->data + (size_t)i * size, &v, size);
+}
+
 static bool put_bytes(const Source *s, Tensor *t, const char *data,
                       size_t size) {
   int64_t count = tensor_count(t);
-  bool halves = dtype_info[t->dtype].form == FORM_NARROW;
-  size_t want = halves ? ((size_t)count + 1) / 2 : tensor_bytes(t);
+  int width = dtypes[s->proto->data_type].bits;
+  size_t want = file_bytes(s, t);
   if (size != want)
     return wrong(s, "its shape asks for %zu bytes, there are %zu", want, size);
-  if (!halves && want) memcpy(t->data, data, want);
-  for (int64_t i = 0; halves && i < count; i++) {
-    uint64_t bits = (uint64_t)((uint8_t)data[i / 2] >> 4 * (i & 1)) & 15;
-    t->data[i] = t->dtype == DT_INT4 ? (char)low_signed(bits, 4) : (char)bits;
-  }
+  if (!width && want) memcpy(t->data, data, want);
+  for (int64_t i = 0; width && i < count; i++)
+    put_coded(s, t, i, (uint8_t)data[i / (8 / width)]);
   if (t->dtype == DT_BOOL)
     for (int64_t i = 0; i < count; i++) t->data[i] = t->data[i] != 0;
   return true;
@@ -99,13 +156,13 @@ static bool put_numbers(const Source *s, Tensor *t) {
   bool f32 = t->dtype == DT_FLOAT32, f64 = t->dtype == DT_FLOAT64;
   bool i64 = t->dtype == DT_INT64;
   bool u64 = t->dtype == DT_UINT64 || t->dtype == DT_UINT32;
-  bool halves = dtype_info[t->dtype].form == FORM_NARROW;
+  int width = dtypes[p->data_type].bits;
   size_t n = f32   ? p->n_float_data
              : f64 ? p->n_double_data
              : i64 ? p->n_int64_data
              : u64 ? p->n_uint64_data
                    : p->n_int32_data;
-  size_t want = halves ? ((size_t)count + 1) / 2 : (size_t)count;
+  size_t want = width ? file_bytes(s, t) : (size_t)count;
   if (n != want)
     return wrong(s, "its shape asks for %zu numbers, there are %zu", want, n);
   size_t size = dtype_size((DType)t->dtype);
@@ -116,10 +173,8 @@ static bool put_numbers(const Source *s, Tensor *t) {
     else if (i64) memcpy(at, &p->int64_data[i], size);
     else if (u64) memcpy(at, &p->uint64_data[i], size);
     else if (t->dtype == DT_BOOL) *at = p->int32_data[i] != 0;
-    else if (halves) {
-      uint64_t bits = (uint64_t)(p->int32_data[i / 2] >> 4 * (i & 1)) & 15;
-      *at = t->dtype == DT_INT4 ? (char)low_signed(bits, 4) : (char)bits;
-    } else memcpy(at, &p->int32_data[i], size);
+    else if (width) put_coded(s, t, i, (uint8_t)p->int32_data[i / (8 / width)]);
+    else memcpy(at, &p->int32_data[i], size);
   }
   return true;
 }
@@ -182,8 +237,8 @@ static bool put_external(const Source *s, Tensor *t, Mem *mem) {
                (length != SIZE_MAX && length > map->size - offset)))
     fine = wrong(s, "its external data ends behind the file's end");
   if (fine && length == SIZE_MAX) {
-    size_t left = map->size - offset;
-    length = tensor_bytes(t) < left ? tensor_bytes(t) : left;
+    size_t left = map->size - offset, all = file_bytes(s, t);
+    length = all < left ? all : left;
   }
   fine = fine && put_bytes(s, t, map->data + offset, length);
   if (map) file_map_drop(map);
@@ -193,9 +248,48 @@ static bool put_external(const Source *s, Tensor *t, Mem *mem) {
 
 /* --- Tensors -------------------------------------------------------------- */
 
+/* Strings are bytes along a last axis, which is as long as the longest one, 1
+ * at least; zeros stand behind the others. */
+static Tensor *strings(const Source *s, Heap *heap) {
+  const Onnx__TensorProto *p = s->proto;
+  enum { BYTES_MOST = 1 << 30 };
+  int64_t dims[RANK_MAX] = {0}, count;
+  size_t bytes, longest = 1;
+  int rank = (int)p->n_dims;
+  for (int i = 0; i < rank; i++) dims[i] = p->dims[i];
+  for (size_t i = 0; i < p->n_string_data; i++)
+    if (p->string_data[i].len > longest) longest = p->string_data[i].len;
+  dims[rank] = (int64_t)longest;
+  if (!shape_size(DT_UINT8, rank, p->dims, &count, &bytes) ||
+      (size_t)count != p->n_string_data) {
+    wrong(s, "its shape does not ask for the %zu strings that there are",
+          p->n_string_data);
+    return NULL;
+  }
+  if (!shape_size(DT_UINT8, rank + 1, dims, &count, &bytes) ||
+      bytes > BYTES_MOST) {
+    wrong(s, "its strings, each as long as the longest, have %d bytes or more",
+          BYTES_MOST);
+    return NULL;
+  }
+  Tensor *t = tensor_new(heap, DT_UINT8, rank + 1, dims);
+  if (!t) {
+    mem_raise_exhausted(heap->mem);
+    return NULL;
+  }
+  memset(t->data, 0, bytes);
+  for (size_t i = 0; i < p->n_string_data; i++)
+    if (p->string_data[i].len)
+      memcpy(t->data + i * longest, p->string_data[i].data,
+             p->string_data[i].len);
+  return t;
+}
+
 Tensor *onnx_tensor(Heap *heap, const Onnx__TensorProto *p, const char *path,
                     const char *what, Diags *diags) {
   Source s = {p, path, what, diags};
+  if (p->data_type == ONNX_STRING && p->n_dims < RANK_MAX)
+    return strings(&s, heap);
   const char *name;
   DType dtype = onnx_dtype(p->data_type, &name);
   int64_t count;
@@ -219,7 +313,7 @@ Tensor *onnx_tensor(Heap *heap, const Onnx__TensorProto *p, const char *path,
                     ? p->raw_data.len
                     : p->n_float_data + p->n_double_data + p->n_int64_data +
                           p->n_uint64_data + p->n_int32_data;
-  if (!external && (size_t)count / 2 > most) {
+  if (!external && (size_t)count / 4 > most) {
     wrong(&s, "its shape asks for more elements than there are");
     return NULL;
   }

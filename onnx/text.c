@@ -83,7 +83,8 @@ static bool tensor_type_text(Import *im, const char *what,
                              const Onnx__TypeProto__Tensor *t, bool declares,
                              StrBuf *out) {
   const char *name;
-  DType dtype = onnx_dtype(t->elem_type, &name);
+  bool string = t->elem_type == ONNX_STRING;
+  DType dtype = string ? DT_UINT8 : onnx_dtype(t->elem_type, &name);
   if (dtype == DTYPE_NONE) {
     diag_error(im->diags, E0802, SPAN_NONE,
                "%s: `%s`: there is no dtype here for ONNX's %s", im->path,
@@ -94,7 +95,7 @@ static bool tensor_type_text(Import *im, const char *what,
     strbuf_addf(out, "Tensor[?, %s]", dtype_name(dtype));
     return true;
   }
-  if (t->shape->n_dim > RANK_MAX) {
+  if (t->shape->n_dim + string > RANK_MAX) {
     diag_error(im->diags, E0802, SPAN_NONE,
                "%s: `%s`: its rank is %zu, the most is %d", im->path,
                shown(im, what), t->shape->n_dim, RANK_MAX);
@@ -115,6 +116,7 @@ static bool tensor_type_text(Import *im, const char *what,
     if (d->has_dim_value) strbuf_addf(out, "%lld", (long long)d->dim_value);
     else strbuf_add(out, dim ? dim->text : "?");
   }
+  if (string) strbuf_add(out, t->shape->n_dim ? ", ?" : "?");
   strbuf_addf(out, "), %s]", dtype_name(dtype));
   return true;
 }
@@ -148,7 +150,12 @@ const char *type_text(Import *im, const char *what, const Onnx__TypeProto *t,
   strbuf_init(&b, im->mem);
   for (int i = 0; i < depth; i++) strbuf_addf(&b, "%s[", around[i]);
   bool fine = tensor_type_text(im, what, &inner, declares, &b);
-  if (fine) at->dtype = dtype_name(onnx_dtype(inner.elem_type, NULL));
+  bool string = inner.elem_type == ONNX_STRING;
+  if (fine) {
+    at->dtype =
+        dtype_name(string ? DT_UINT8 : onnx_dtype(inner.elem_type, NULL));
+    at->format = onnx_dtype_format(inner.elem_type);
+  }
   strbuf_add_repeat(&b, ']', (size_t)depth);
   const char *text =
       fine ? arena_strndup(im->arena, strbuf_text(&b), b.len) : NULL;
@@ -194,5 +201,7 @@ bool emit_constant_take(Import *im, const char *name, Tensor *t) {
 bool emit_initializer(Import *im, const Onnx__TensorProto *p) {
   const char *name = p->name ? p->name : "";
   Tensor *t = onnx_tensor(im->heap, p, im->path, shown(im, name), im->diags);
-  return t && emit_constant_take(im, name, t);
+  if (!t || !emit_constant_take(im, name, t)) return false;
+  set_format(im, value_text(im, name), onnx_dtype_format(p->data_type));
+  return true;
 }

@@ -15,6 +15,7 @@ typedef struct Reading {
 static bool read_tensor(Reading *r, const Onnx__TensorProto *p,
                         OnnxValue *out) {
   out->tensor = onnx_tensor(r->heap, p, r->path, "value", r->diags);
+  out->strings = p->data_type == ONNX_STRING;
   return out->tensor != NULL;
 }
 

@@ -45,11 +45,12 @@ sub tensor {
   return bytes_of(5, join '', (map { int_of(1, $_) } @$dims), int_of(2, $dtype),
                   bytes_of(8, $name), @rest);
 }
-sub model {
-  my (@graph) = @_;
+sub model_of {
+  my ($opset, @graph) = @_;
   return int_of(1, 8) . bytes_of(7, join '', @graph)
-         . bytes_of(8, int_of(2, 17));
+         . bytes_of(8, int_of(2, $opset));
 }
+sub model { model_of(17, @_) }
 sub floats_of { tensor($_[0], 1, $_[1], bytes_of(9, pack 'f<*', @{$_[2]})) }
 sub ints_attr { bytes_of(1, $_[0]) . join('', map { int_of(8, $_) } @{$_[1]})
                 . int_of(20, 7) }
@@ -145,7 +146,7 @@ refused(model(node('Softmax', ['x'], ['y'],
                    bytes_of(1, 'axes') . int_of(3, 1) . int_of(20, 2)), @io),
         qr/E0804.*attribute `axes`/, 'an unknown attribute');
 refused(model(node('Relu', ['x'], ['y']), input('x', 8, 2), output('y', 8, 2)),
-        qr/E0802.*`x`.*STRING/, 'strings');
+        qr/E0805.*`n_y` \(Relu\).*for strings/, 'strings');
 refused(model(node('Relu', ['x'], ['y']), input('x', 1, -2), output('y', 1, 2)),
         qr/E0802.*dimension 0 is negative/, 'a negative dimension');
 refused(model(tensor('w', 1, [1 << 40, 1 << 20], bytes_of(9, 'abcd')),
@@ -594,6 +595,50 @@ means('@onnx_det([[[0f, 0f], [3f, 4f]], [[1f, 2f], [3f, 4f]]])',
       qr/\[ ?-?0\.0, -(2\.0|1\.99999)/, 'Det without a pivot, and with a swap');
 fails('@onnx_reshape([1], [0i64, 3i64], allowzero=1)', qr/shape that has none/,
       'Reshape of elements to none');
+
+# --- Strings, and dtypes that the language lacks -----------------------------
+
+sub strings_of {
+  my ($name, $dims, @texts) = @_;
+  return tensor($name, 8, $dims, map { bytes_of(6, $_) } @texts);
+}
+sub text_attr { bytes_of(1, $_[0]) . bytes_of(4, $_[1]) . int_of(20, 3) }
+
+my $joined = file('joined.onnx', model_of(20,
+  strings_of('end', [1], '!'), node('StringConcat', ['x', 'end'], ['y']),
+  input('x', 8, 2), output('y', 8, 2)));
+gives(rly('run', $joined, 'x=[[97u8, 98u8], [99u8, 0u8]]'), 0,
+      qr/^\[\[97, 98, 33\],\n\s*\[99, 33,  0\]\]/m, '',
+      'strings are bytes along a last axis');
+my $added = file('added.onnx', model(
+  node('Add', ['x', 'x'], ['y']), input('x', 8, 2), output('y', 8, 2)));
+gives(rly('check', $added), 1, '', qr/E0805.*`n_y` \(Add\).*strings/,
+      'an operator that takes none says so');
+my $uneven = file('uneven.onnx', model(
+  strings_of('a', [3], 'x', 'y'), node('Identity', ['a'], ['y']),
+  output('y', 8, 3)));
+gives(rly('check', $uneven), 1, '', qr/E0502.*`a`.*the 2 strings/,
+      'as many strings as the shape asks for');
+
+# Packed four to a byte, the first in the low bits: 1, -1, -2, 0, 1.
+my $narrow = file('narrow.onnx', model(
+  tensor('w', 26, [5], bytes_of(9, "\x2D\x01")),
+  node('Cast', ['w'], ['y'], int_attr('to', 6)), output('y', 6, 5)));
+gives(rly('run', $narrow), 0, qr/\[ ?1, -1, -2,  ?0,  ?1\]/, '',
+      'integers of 2 bits are read');
+# 2^-10, the least; -240, the greatest; NaN; 1.5.
+my $fnuz = file('fnuz.onnx', model(
+  tensor('w', 18, [4], bytes_of(9, "\x01\xFF\x80\x44")),
+  node('Cast', ['w'], ['y'], int_attr('to', 1)), output('y', 1, 4)));
+gives(rly('run', $fnuz), 0, qr/9\.765625e-4|0\.0009765625/, '',
+      'a float of 8 bits without infinities is read');
+like(rly('run', $fnuz)->{out}, qr/-240\.0,? +nan, +1\.5/, '... all of it');
+means('@onnx_cast_to([0.3f, 2.5f, 9f], format="FLOAT4E2M1")',
+      qr/\[0\.5, 2\.0, 6\.0\]/, 'rounded to a float of 4 bits');
+means('@onnx_cast_to([3f, 0.26f], format="FLOAT8E8M0")',
+      qr/\[4\.0, 0\.5\]/, 'rounded up to a power of two');
+means('@onnx_cast_to([5, -3], format="INT2")', qr/\[1, 1\]/,
+      'integers wrap to 2 bits');
 
 # --- ONNX's own tests ------------------------------------------------------
 

@@ -1,0 +1,80 @@
+/* What gives tensors of a dtype that the language may lack: Cast, CastLike,
+ * QuantizeLinear.  Values of such a dtype are kept in one that holds them all
+ * (read.h), after they have been rounded to the values that it has:
+ *
+ *   let %y = @onnx_cast_to(%x, "INT2", saturate=True);
+ *
+ * The importer knows the dtype by the node's attribute, or follows it from
+ * inputs and initializers (format_of). */
+#include "onnx/import.h"
+#include "onnx/ops.h"
+
+/* The row of a call that rounds to the format. */
+static OnnxOp rounding(Import *im, const char *calls, const char *inputs,
+                       const char *attrs, const char *format) {
+  return (OnnxOp){
+      .inputs = inputs,
+      .calls = calls,
+      .attrs = arena_printf(im->arena, "%s format:\"%s\"", attrs, format)};
+}
+
+static bool emit_rounding(Import *im, const Onnx__NodeProto *n,
+                          const char *calls, const char *inputs,
+                          const char *attrs, const char *format) {
+  OnnxOp op = rounding(im, calls, inputs, attrs, format);
+  if (!op.attrs || !emit_call(im, n, &op)) return false;
+  set_output_format(im, n, format);
+  return true;
+}
+
+/* Floats of 8 bits take their greatest number for what is greater; floats wrap
+ * to integers of 4 bits, as integers do. */
+bool emit_cast(Import *im, const Onnx__NodeProto *n) {
+  static const OnnxOp cast = {.inputs = "X",
+                              .calls = "cast",
+                              .attrs = "$to>dtype -saturate -round_mode"};
+  static const OnnxOp saturated = {.inputs = "X",
+                                   .calls = "@onnx_cast_like_19",
+                                   .attrs = "!to> -saturate -round_mode"};
+  int32_t number = (int32_t)node_int(im, n, "to", 0);
+  if (number == ONNX_STRING)
+    return node_error(im, n, E0805, "numbers are not written as strings");
+  const char *format = onnx_dtype_format(number);
+  if (format)
+    return emit_rounding(im, n, "@onnx_cast_to", "X",
+                         "-to ?saturate round_mode", format);
+  DType to = onnx_dtype(number, NULL);
+  bool coded = to == DT_FLOAT8_E4M3 || to == DT_FLOAT8_E5M2 || to == DT_INT4 ||
+               to == DT_UINT4;
+  bool saturates = node_int(im, n, "saturate", 1) != 0;
+  return emit_call(im, n, coded && saturates ? &saturated : &cast);
+}
+
+/* The row of ops.def, where the dtype is the language's own. */
+static bool emit_row(Import *im, const Onnx__NodeProto *n, const char *name) {
+  bool known;
+  return emit_call(im, n, onnx_op_find(NULL, name, INT64_MAX, &known));
+}
+
+bool emit_cast_like(Import *im, const Onnx__NodeProto *n) {
+  const char *format =
+      n->n_input > 1 ? format_of(im, value_text(im, n->input[1])) : NULL;
+  if (!format || is_string(im, value_text(im, n->input[1])))
+    return emit_row(im, n, "CastLike");
+  Onnx__NodeProto alone = *n; /* no call needs the tensor of that dtype */
+  alone.n_input = 1;
+  return emit_rounding(im, &alone, "@onnx_cast_to", "X", "?saturate round_mode",
+                       format);
+}
+
+/* The dtype is that of the zero point, or where there is none an attribute. */
+bool emit_quantize(Import *im, const Onnx__NodeProto *n) {
+  const char *format =
+      n->n_input > 2 && *n->input[2]
+          ? format_of(im, value_text(im, n->input[2]))
+          : onnx_dtype_format((int32_t)node_int(im, n, "output_dtype", 0));
+  if (!format) return emit_row(im, n, "QuantizeLinear");
+  return emit_rounding(
+      im, n, "@onnx_quantize_linear_to", "X y_scale ?y_zero_point",
+      "axis block_size -output_dtype -precision ?saturate", format);
+}

@@ -150,11 +150,12 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
 /* --- Parsing ------------------------------------------------------------ */
 
 /* A list holds words of the command line, so that each gets as many places as
- * there are words, behind the Cli.  Lists with room for WORDS_MAX made every
- * start clear 74 KB. */
+ * there are words, behind the Cli; those of flags at most WORDS_MAX.  Lists
+ * with room for WORDS_MAX made every start clear 74 KB. */
 Cli *cli_new(int argc) {
   size_t each = argc < WORDS_MAX ? (size_t)argc : WORDS_MAX;
-  Cli *cli = calloc(1, sizeof *cli + (FLAG_COUNT + 1) * each * sizeof(char *));
+  size_t places_count = FLAG_COUNT * each + (size_t)argc;
+  Cli *cli = calloc(1, sizeof *cli + places_count * sizeof(char *));
   if (!cli) return NULL;
   const char **places = (const char **)(cli + 1);
   for (int i = 0; i < FLAG_COUNT; i++)
@@ -238,8 +239,8 @@ bool flags_parse(int command, const char *name, int argc, char **argv,
       only_words = true;
     } else if (!only_words && is_flag(argv[i])) {
       if (!parse_flag(command, name, argc, argv, &i, cli)) return false;
-    } else if (!list_add(&cli->words, argv[i])) {
-      return usage(name, "too many arguments at", argv[i]);
+    } else {
+      cli->words.items[cli->words.count++] = argv[i];
     }
   }
   return true;

@@ -331,6 +331,8 @@ gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', 'ww=1'), 1, '',
       qr/did you mean `w`/, 'with the one that may be meant');
 gives(rly(@run[0, 2, 3], $params, '[[1, 1]]', '5'), 1, '', qr/E0505/,
       'too many arguments');
+gives(rly('check', (spew(scratch('one.rly'), "1;\n")) x 1100),
+      0, '', '', 'as many files as the system takes');
 gives(rly(@run[0, 2, 3], $params, '[[1, 1, 1]]'), 1, '',
       qr{`x` is declared as Tensor\[\(1, 2\), float32\].*\(1, 3\).*declared}s,
       'an argument of the wrong shape');

@@ -19,6 +19,11 @@ my %equal = (
   copy_twice => 'a copy has the bits of what is copied',
   less_and_greater => '%x has the type of %y, so zeros_like takes either',
   divide_constant => 'as real numbers, x / 0 is no number',
+  divide_power_of_two => 'number() gives none where the inverse overflows',
+  power_half => 'no constant 1.5 is drawn, so nothing is known (E0906)',
+  map({ $_ => 'both sides fail where the shapes do not broadcast' }
+    qw(add_negative subtract_negative not_equal_not not_not_equal not_less_int
+       not_greater_int not_less_equal_int not_greater_equal_int)),
 );
 
 my (%verdicts, @alive);

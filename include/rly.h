@@ -104,6 +104,8 @@ typedef struct rly_options {
   uint64_t max_steps; /* instructions of one run, counted alike on all machines;
                          0: no limit */
   double timeout;     /* seconds for one run, or to check a text; 0: none */
+  size_t tape_memory; /* bytes that a derivative's forward run should keep at
+                         most, by computing parts again; 0: no limit */
   int threads;        /* 0: one */
   bool safe;          /* imports only from below the importing files */
   bool nan_stop;      /* a run ends where an operator makes the first NaN from
@@ -410,9 +412,9 @@ void rly_session_interrupt(rly_session *s);
 /* Leaves out what was added since the last run: a `let` of it has no value in
  * this session, which a use reports. */
 rly_status rly_session_skip(rly_session *s);
-/* max_memory, max_depth, max_steps and timeout of the runs to come (0 and the
- * others mean nothing); the memory is the context's, for all its sessions.  And
- * what they are now. */
+/* max_memory, max_depth, max_steps, timeout and tape_memory of the runs to come
+ * (0 and the others mean nothing); the memory is the context's, for all its
+ * sessions.  And what they are now. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits);
 rly_options rly_session_limits(rly_session *s);
 /* A program's text as `:type` shows it: the type of an expression in the
@@ -424,7 +426,8 @@ typedef struct rly_stats {
   size_t live_bytes, peak_bytes; /* of the context */
   uint64_t allocations;          /* blocks asked of the system, by it */
   size_t tape_bytes; /* the most that a run of grad, vjp or jvp kept for its
-                        sweep */
+                        sweep, in it and while it was computed again */
+  uint64_t records, recomputed; /* of such runs; those that were made again */
 } rly_stats;
 rly_stats rly_session_stats(const rly_session *s);
 /* A table of calls, time, bytes moved, operations and bytes per second, by

@@ -50,6 +50,7 @@ Limits limits_of(const rly_context *cx) {
       .max_depth = cx->options.max_depth,
       .max_steps = cx->options.max_steps,
       .timeout = cx->options.timeout,
+      .tape_memory = cx->options.tape_memory,
       .threads = cx->options.threads ? cx->options.threads : 1,
   };
 }

@@ -228,6 +228,7 @@ rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
     wanted.max_depth = limits->max_depth;
     wanted.max_steps = limits->max_steps;
     wanted.timeout = limits->timeout;
+    wanted.tape_memory = limits->tape_memory;
     session_set_limits(s->vm, wanted);
   }
   session_release(s);
@@ -243,6 +244,7 @@ rly_options rly_session_limits(rly_session *s) {
       .max_depth = now.max_depth,
       .max_steps = now.max_steps,
       .timeout = now.timeout,
+      .tape_memory = now.tape_memory,
       .threads = now.threads,
   };
 }
@@ -530,6 +532,8 @@ rly_stats rly_session_stats(const rly_session *s) {
       .live_bytes = t.live_bytes,
       .peak_bytes = t.peak_bytes,
       .tape_bytes = t.tape_bytes,
+      .records = t.records,
+      .recomputed = t.recomputed,
       .allocations = mem_allocations(&s->program->cx->mem),
   };
   session_release(held);

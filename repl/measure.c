@@ -111,6 +111,8 @@ static void say_limits(Repl *r) {
   if (now.max_steps)
     repl_say(r, "steps %llu\n", (unsigned long long)now.max_steps);
   else repl_say(r, "steps none\n");
+  repl_say(r, "tape %s\n",
+           now.tape_memory ? size_text(now.tape_memory, size) : "none");
   repl_say(r, now.timeout > 0 ? "timeout %g\n" : "timeout none\n", now.timeout);
 }
 
@@ -127,6 +129,8 @@ static bool read_limit(const char *rest, rly_options *to) {
   if (!strcmp(what, "steps"))
     return none ? !(to->max_steps = 0)
                 : read_count(value, &to->max_steps) && to->max_steps;
+  if (!strcmp(what, "tape"))
+    return none ? !(to->tape_memory = 0) : read_size(value, &to->tape_memory);
   if (!strcmp(what, "timeout"))
     return none ? !(to->timeout = 0) : read_seconds(value, &to->timeout);
   return false;
@@ -139,7 +143,7 @@ void measure_limit(Repl *r, const char *rest) {
   if (!*rest) say_limits(r);
   else if (!read_limit(rest, &limits))
     repl_refuse("limit",
-                "takes memory BYTES, depth CALLS, steps N or timeout SECONDS, "
-                "or `none` for one of them");
+                "takes memory BYTES, depth CALLS, steps N, tape BYTES or "
+                "timeout SECONDS, or `none` for one of them");
   else rly_session_set_limits(r->session, &limits);
 }

@@ -291,6 +291,8 @@ static void print_stats(rly_session *s) {
       {"live bytes", t.live_bytes},
       {"peak bytes", t.peak_bytes},
       {"tape bytes", t.tape_bytes},
+      {"tape records", t.records},
+      {"recomputed", t.recomputed},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     fprintf(stderr, "%s\t%llu\n", rows[i].name,

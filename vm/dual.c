@@ -2,7 +2,7 @@
  *
  * Walks are over values of any depth, with a stack of their own: one that
  * copies a value leaf by leaf (convert), from one representation to another. */
-#include "vm/dual_tape.h"
+#include "vm/again.h"
 
 #include <string.h>
 
@@ -90,6 +90,12 @@ static Cell *record_new(Session *s, const OpSite *site, int level, int args,
   f[RECORD_SITE].bits = (uint64_t)(uintptr_t)site;
   f[RECORD_ORDER].bits = (uint64_t)level << 48 | ++s->record_count;
   f[RECORD_COUNTS].bits = (uint64_t)args << 32 | (uint32_t)outs;
+  return r;
+}
+
+static Cell *blank_next(Session *s, int level, int outs) {
+  Cell *r = again_blank(s, level, outs);
+  if (r) cell_fields(r)[RECORD_ORDER].bits |= ++s->record_count;
   return r;
 }
 
@@ -224,23 +230,27 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
   }
   ending = unread(site, n, under, ending);
   if (!dual_apply(s, site, n, under, ending, m, outs)) return false;
-  const struct Derivative *d = derivative_of(s, site, n, under, m, outs);
-  Cell *r = d ? record_new(s, site, level, n, m) : NULL;
-  if (d && !r) vm_out_of_memory(s);
+  bool blank = again_blanks(s, level);
+  const struct Derivative *d =
+      blank ? NULL : derivative_of(s, site, n, under, m, outs);
+  Cell *r = blank ? blank_next(s, level, m)
+            : d   ? record_new(s, site, level, n, m)
+                  : NULL;
+  if ((blank || d) && !r) vm_out_of_memory(s);
   if (!r) {
     for (int i = 0; i < m; i++) obj_drop(&s->store, outs[i].obj);
     return false;
   }
   Value *f = cell_fields(r);
-  f[RECORD_RULE].bits = (uint64_t)(uintptr_t)d;
-  for (int i = 0; i < n; i++) {
+  if (!blank) f[RECORD_RULE].bits = (uint64_t)(uintptr_t)d;
+  for (int i = 0; !blank && i < n; i++) {
     if (own[i].bits == under[i].bits) continue;
     obj_keep(&dual_record(own[i])->obj);
     set_field(r, RECORD_ARGS + i, (Value){.cell = dual_record(own[i])});
     f[RECORD_ARGS + n + i].bits = dual_index(own[i]);
   }
-  keep_values(d, r, n, under, m, outs);
-  bool ok = true;
+  if (!blank) keep_values(d, r, n, under, m, outs);
+  bool ok = again_made(s, r);
   for (int i = 0; i < m; i++) {
     Value dual;
     if (!dtype_is_float(dual_tensor(outs[i])->dtype)) continue;
@@ -296,6 +306,7 @@ bool vm_dual_op(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
   const uint16_t *list = ins_list(pc);
   int n = site->arg_count, m = site->out_count, made_count = 0;
+  if (!again_look(s)) return false;
   Value *args = ARENA_ARRAY(&s->scratch, Value, 2 * (size_t)n + (size_t)m + 1);
   Value *made = args + n, *outs = made + n;
   uint32_t ending = 0;
@@ -601,13 +612,6 @@ static size_t live_bytes(const Session *s) {
   return atomic_load(&mem_root(s->mem)->live);
 }
 
-/* What the outermost run has added to what was live before it is its tape. */
-static void note_tape(Session *s) {
-  size_t live = live_bytes(s);
-  size_t tape = live > s->tape_start ? live - s->tape_start : 0;
-  if (tape > s->stats.tape_bytes) s->stats.tape_bytes = tape;
-}
-
 bool vm_begin(Session *s, const Word *pc) {
   const Type *type = pc[1].data;
   const uint16_t *list = ins_list(pc);
@@ -616,7 +620,10 @@ bool vm_begin(Session *s, const Word *pc) {
                     "differentiation within differentiation is too "
                     "deep: %d levels",
                     LEVELS_MOST);
-  if (s->level == 0) s->tape_start = live_bytes(s);
+  if (s->level == 0) {
+    s->tape_start = live_bytes(s);
+    again_begin(s, type_is_object(type->result));
+  }
   Cell *tape = blank_cell(s, 0, TAPE_INPUTS + type->count);
   if (!tape) return vm_out_of_memory(s);
   s->level++;
@@ -651,7 +658,10 @@ bool vm_end(Session *s, const Word *pc) {
   bool dual = cell_fields(tape)[TAPE_LEVEL].bits & 1;
   bool counted = type_is_counted(result) || type_is_float_scalar(result);
   s->level = (int)(cell_fields(tape)[TAPE_LEVEL].bits >> 1) - 1;
-  if (s->level == 0) note_tape(s);
+  if (s->level == 0) {
+    session_note_tape(s);
+    again_end(s);
+  }
   if (counted) {
     obj_keep(v.obj);
     set_field(tape, TAPE_VALUE, v);
@@ -695,15 +705,11 @@ static bool leaf_result(Walk *w, const Type *type, Value v, bool bits,
   return vm_out_of_memory(w->s);
 }
 
-static bool is_object(const Type *t) {
-  return type_is_counted(t) || type_is_float_scalar(t);
-}
-
 static bool look(Session *s, const Type *type, Value v, Leaves *leaves) {
   Walk w = {.s = s, .leaf = leaf_level, .dual = true, .data = leaves};
   Value copy;
-  if (!walk_copy(&w, type, v, !is_object(type), &copy)) return false;
-  if (is_object(type)) obj_drop(&s->store, copy.obj);
+  if (!walk_copy(&w, type, v, !type_is_object(type), &copy)) return false;
+  if (type_is_object(type)) obj_drop(&s->store, copy.obj);
   return true;
 }
 
@@ -711,14 +717,16 @@ static bool look(Session *s, const Type *type, Value v, Leaves *leaves) {
 static bool record_custom(Session *s, const Type *type, const uint16_t *list,
                           int level, uint64_t outs, Value *y) {
   int n = type->count;
-  Cell *r = record_new(s, NULL, level, n + 2, (int)outs);
+  bool blank = again_blanks(s, level);
+  Cell *r = blank ? blank_next(s, level, (int)outs)
+                  : record_new(s, NULL, level, n + 2, (int)outs);
   if (!r) return vm_out_of_memory(s);
-  cell_fields(r)[RECORD_RULE].bits = (uint64_t)(uintptr_t)type;
-  bool ok = true;
-  for (int i = 0; ok && i < n + 2; i++) {
+  if (!blank) cell_fields(r)[RECORD_RULE].bits = (uint64_t)(uintptr_t)type;
+  bool ok = again_made(s, r);
+  for (int i = 0; ok && !blank && i < n + 2; i++) {
     Value v = i <= n ? s->regs[list[i]] : *y;
     const Type *t = i == 0 ? NULL : i <= n ? type->args[i - 1] : type->result;
-    if (t && !is_object(t)) {
+    if (t && !type_is_object(t)) {
       cell_fields(r)[RECORD_ARGS + i] = v;
       continue;
     }

@@ -34,6 +34,9 @@ bool vm_custom(Session *s, const Word *pc);
 bool vm_begin(Session *s, const Word *pc);
 bool vm_end(Session *s, const Word *pc);
 bool vm_pull(Session *s, const Word *pc);
+bool vm_again(Session *s, const Word *pc);
+void vm_again_end(Session *s, Cell *region);
+bool vm_effect(Session *s);
 /* The function of a closure, as differentiated code calls it. */
 Function *vm_dual_function(Session *s, const Cell *closure);
 

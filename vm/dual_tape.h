@@ -25,6 +25,11 @@ void set_field(Cell *c, int i, Value v);
  * reference. */
 void clear_field(Cell *c, int i);
 
+/* Is a value of this type an object in differentiated code? */
+static inline bool type_is_object(const Type *t) {
+  return type_is_counted(t) || type_is_float_scalar(t);
+}
+
 /* --- Records ------------------------------------------------------------ */
 
 /* Behind RECORD_ARGS, of n operands and m results: n records of operands, n
@@ -40,7 +45,8 @@ enum {
   RECORD_ADJOINT,
   RECORD_ARGS
 };
-enum { RECORD_OF_OP, RECORD_OF_STRETCH };
+/* A blank has its region (again.h) in the place of all that. */
+enum { RECORD_OF_OP, RECORD_OF_STRETCH, RECORD_BLANK };
 
 static inline uint64_t record_order(Cell *r) {
   return cell_fields(r)[RECORD_ORDER].bits;

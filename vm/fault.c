@@ -213,14 +213,18 @@ static void unwind_frame(Session *s, const Word *pc, Value *regs) {
 /* A frame's return address stands two units behind its call.  Frames that lead
  * to an earlier segment own nothing; frames[0] is the host's and has no
  * instruction. */
-void vm_unwind(Session *s) {
-  if (s->unwound) return; /* by a loop within this one */
+void vm_unwind_to(Session *s, size_t frames) {
   unwind_frame(s, s->pc, s->regs);
-  while (s->frame_top > s->frames + 1) {
+  while (s->frame_top > s->frames + frames) {
     Frame *frame = --s->frame_top;
     if (frame_leaves(frame)) session_leave_segment(s);
     else unwind_frame(s, frame->pc - 2, frame->regs);
   }
+}
+
+void vm_unwind(Session *s) {
+  if (s->unwound) return; /* by a loop within this one */
+  vm_unwind_to(s, 1);
   s->frame_top = s->frames;
   s->unwound = true;
 }

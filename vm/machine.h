@@ -45,6 +45,22 @@ typedef struct HostCell {
   RefCell *cell;    /* owned */
 } HostCell;
 
+/* What of the outermost differentiated run is to be computed again in its
+ * sweep, and a sweep that does so (again.h). */
+typedef struct Again {
+  uint64_t next;   /* at this many records an operator looks what is up */
+  uint64_t last;   /* the number of the last record that a replay waits for */
+  uint64_t wanted; /* the order of the next such record; UINT64_MAX: none */
+  Cell *region;    /* owned: whose blanks are made; NULL: records keep all */
+  bool asked;      /* by checkpoint(): the region ends with its function */
+  bool counted;    /* the run's result is an object */
+  struct Replay *replay; /* under way, or NULL */
+  size_t base;           /* the frame that leads back from the run's function */
+  int depth;             /* of loops within loops, where that runs */
+  uint64_t start;        /* records before the run */
+  uint64_t interval;     /* records of a region; 0: not known yet */
+} Again;
+
 /* Who looks on.  A session that has an observer, or a limit of steps, runs the
  * loop as it is compiled a second time (observed.c), which counts instructions
  * and calls these; other sessions pay nothing. */
@@ -96,7 +112,9 @@ struct Session {
   int level;             /* of differentiation within differentiation */
   uint64_t record_count; /* of operators, so far */
   size_t tape_start;     /* bytes that were live when the outermost run began */
-  Diag *fault;           /* of this run, or NULL */
+  int loop_depth;        /* of loops that instructions began */
+  Again again;
+  Diag *fault; /* of this run, or NULL */
   SessionStats stats;
   uint64_t step_limit; /* of stats.instructions: beyond it the run is to stop */
   /* The function that was called last by a host, which calls one again and

@@ -14,7 +14,7 @@
  *
  * In differentiated code rules are differentiated code, too, so that the sweep
  * is recorded at the outer levels. */
-#include "vm/sweep.h"
+#include "vm/again.h"
 
 #include <string.h>
 
@@ -206,7 +206,9 @@ bool sweep_invoke(Sweep *w, Function *f, Value *window, Value *result) {
     s->pc = w->pc;
     return false;
   }
+  s->loop_depth++;
   if (!session_loop(s)) return false;
+  s->loop_depth--;
   s->frame_top--;
   s->regs = regs;
   s->pc = w->pc;
@@ -345,10 +347,6 @@ static bool leaf_given(Walk *walk, const Type *type, Value v, bool bits,
   return out->tensor || vm_out_of_memory(s);
 }
 
-static bool is_object(const Type *t) {
-  return type_is_counted(t) || type_is_float_scalar(t);
-}
-
 /* The rule runs as differentiated code, whatever the sweep does: its closure
  * may have been made in such code. */
 static bool sweep_custom(Sweep *w, Adjoint *a) {
@@ -364,7 +362,7 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   for (; ok && made <= n; made++) {
     const Type *t = made < n ? type->args[made] : type->result;
     Value v = kept[made + 1];
-    if (!is_object(t)) window[made] = v;
+    if (!type_is_object(t)) window[made] = v;
     else ok = dual_copy_upto(s, t, v, false, w->level - 1, &window[made]);
   }
   Next next = {.of = a};
@@ -378,7 +376,7 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   if (!sweep_invoke(w, rule, window, &result)) return false;
   for (int i = 0; ok && i < n; i++) {
     const Type *t = type->args[i];
-    if (!is_object(t) || t->kind == TY_FN || t->kind == TY_REF) continue;
+    if (!type_is_object(t) || t->kind == TY_FN || t->kind == TY_REF) continue;
     ok = seed(w, (Both){t, kept[i + 1], cell_fields(result.cell)[i], false,
                         !cell_field_counted(result.cell, (uint64_t)i)});
   }
@@ -540,8 +538,10 @@ static void release(Session *s, Cell *record) {
 }
 
 static void sweep_done(Sweep *w) {
-  for (size_t i = 0; i < w->heap.len; i++) adjoint_done(w, w->heap.data[i]);
-  for (size_t i = 0; i < w->inputs.len; i++) adjoint_done(w, w->inputs.data[i]);
+  for (size_t i = 0; i < w->heap.len; i++)
+    adjoint_done(w, w->heap.data[i]);
+  for (size_t i = 0; i < w->inputs.len; i++)
+    adjoint_done(w, w->inputs.data[i]);
   VEC_DONE(&w->heap);
   VEC_DONE(&w->inputs);
 }
@@ -549,6 +549,7 @@ static void sweep_done(Sweep *w) {
 /* Sweeps the latest record. */
 static bool sweep_next(Sweep *w, bool last) {
   Session *s = w->s;
+  if (record_is_blank(sweep_top(w)->record)) return sweep_again(w);
   if (!VEC_RESERVE(&w->inputs, 1)) return vm_out_of_memory(s);
   Adjoint *a = sweep_pop(w);
   const Value *f = cell_fields(a->record);

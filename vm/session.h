@@ -13,6 +13,8 @@ typedef struct Limits {
   uint64_t max_depth; /* calls; 0: the default of 10,000,000 */
   uint64_t max_steps; /* instructions of one run; 0: no limit */
   double timeout;     /* seconds for one run; 0: none */
+  size_t tape_memory; /* bytes that a differentiated run should keep at most, by
+                         computing parts again; 0: no limit */
   int threads;
 } Limits;
 
@@ -85,6 +87,7 @@ bool session_value(const Session *s, const Global *g, Value *out);
 typedef struct SessionStats {
   uint64_t instructions, cells, reused, tensors, buffers, checks;
   size_t live_bytes, peak_bytes, tape_bytes;
+  uint64_t records, recomputed; /* of tapes; made again by their sweeps */
 } SessionStats;
 SessionStats session_stats(const Session *s);
 

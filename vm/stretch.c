@@ -2,7 +2,7 @@
  * one, and the reverse sweep of its record. */
 #include <string.h>
 
-#include "vm/sweep.h"
+#include "vm/again.h"
 
 /* --- The record ----------------------------------------------------------- */
 
@@ -81,12 +81,17 @@ bool vm_stretch_in(Session *s, const Word *pc) {
   const Stretch *stretch = site->stretch;
   const uint16_t *list = ins_list(pc);
   int n = (int)pc->b, level = 0;
+  if (!again_look(s)) return false;
   for (int i = 0; i < n; i++) {
     Value v = dual_active(s, s->regs[list[i]]);
     if (is_dual(v)) level = record_level(dual_record(v));
   }
   Cell *r = site->none;
-  if (level > 0) {
+  bool blank = level > 0 && again_blanks(s, level);
+  if (blank) {
+    r = again_blank(s, level, stretch->out_count);
+    if (!r) return vm_out_of_memory(s);
+  } else if (level > 0) {
     r = blank_cell(s, RECORD_OF_STRETCH, first_saved(n) + site->saved_count);
     if (!r) return vm_out_of_memory(s);
     Value *f = cell_fields(r);
@@ -101,6 +106,10 @@ bool vm_stretch_in(Session *s, const Word *pc) {
     Value v = take_primal(s, s->regs[list[i]], &record, &index);
     below[i] = unboxed(s, stretch->types[i], v);
     if (!record.cell) continue;
+    if (blank) {
+      obj_drop(&s->store, record.obj);
+      continue;
+    }
     set_field(r, RECORD_ARGS + i, record);
     set_input_index(cell_fields(r), n, i, index);
   }
@@ -145,19 +154,25 @@ bool vm_stretch_out(Session *s, const Word *pc) {
   Cell *record = s->regs[pc->a].cell, *r = record;
   if (r == site->none) r = NULL;
   Value outs[STRETCH_OUTS];
-  for (int i = 0; i < stretch->out_count; i++) {
-    const Type *type = stretch->types[stretch->outs[i]];
-    if (wrap(s, type, s->regs[from[i]], r, i, &outs[i])) continue;
-    while (i-- > 0)
-      unwrap(s, stretch->types[stretch->outs[i]], s->regs[from[i]], outs[i]);
-    return vm_out_of_memory(s);
+  int made = 0;
+  for (; made < stretch->out_count; made++) {
+    const Type *type = stretch->types[stretch->outs[made]];
+    if (!wrap(s, type, s->regs[from[made]], r, made, &outs[made])) break;
   }
   if (r) cell_fields(r)[RECORD_ORDER].bits |= ++s->record_count;
+  if (made < stretch->out_count || (r && !again_made(s, r))) {
+    while (made-- > 0)
+      unwrap(s, stretch->types[stretch->outs[made]], s->regs[from[made]],
+             outs[made]);
+    return vm_out_of_memory(s);
+  }
+  bool blank = r && record_is_blank(r);
   int at = first_saved(site->input_count);
   for (int i = 0; i < site->saved_count; i++) {
     Value v = s->regs[list[i]];
     bool counted = !type_is_scalar(stretch->types[site->saved[i]]);
-    if (!r && counted) obj_drop(&s->store, v.obj);
+    if ((!r || blank) && counted) obj_drop(&s->store, v.obj);
+    else if (blank) continue;
     else if (r && counted) set_field(r, at + i, v);
     else if (r) cell_fields(r)[at + i] = v;
   }

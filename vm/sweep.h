@@ -44,6 +44,8 @@ typedef struct Sweep {
 /* The adjoint of a record's results; a new one is zero.  NULL: memory ran out.
  */
 Adjoint *adjoint_of(Sweep *w, Cell *record);
+/* The latest record's, which is to be swept next. */
+static inline Adjoint *sweep_top(const Sweep *w) { return w->heap.data[0]; }
 /* The adjoint of a record that has one already; NULL: it has none. */
 Adjoint *adjoint_known(const Sweep *w, Cell *record);
 /* Takes the latest record's adjoint off the queue. */

@@ -596,6 +596,12 @@ dispatch:
     NEXT(2);
     CASE(custom) : SLOW(vm_custom(s, pc));
     NEXT(ins_length(pc));
+    CASE(again) : SLOW(vm_again(s, pc));
+    NEXT(1);
+    CASE(again_end) : vm_again_end(s, A.cell);
+    NEXT(1);
+    CASE(effect) : SLOW(vm_effect(s));
+    NEXT(1);
     CASE(begin) : SLOW(vm_begin(s, pc));
     NEXT(ins_length(pc));
     CASE(end) : SLOW(vm_end(s, pc));

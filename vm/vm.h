@@ -49,6 +49,11 @@ void session_stack_trim(Session *s);
 /* Does a frame lead back to an earlier segment?  Then, while unwinding: */
 bool frame_leaves(const Frame *f);
 void session_leave_segment(Session *s);
+/* Room for so many words in a segment of its own, which the frame on top leads
+ * back from, and for so many frames above.  False without memory, or where the
+ * stack is too deep. */
+bool session_enter_segment(Session *s, size_t words, size_t frames,
+                           Value **window);
 
 /* --- Faults ------------------------------------------------------------- */
 
@@ -59,6 +64,8 @@ bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format, ...)
 bool vm_stopped(Session *s);
 /* Drops what is live in every frame, completes the trace. */
 void vm_unwind(Session *s);
+/* Likewise in the frames above the first so many. */
+void vm_unwind_to(Session *s, size_t frames);
 
 /* --- Limits ------------------------------------------------------------- */
 

@@ -264,6 +264,16 @@ bool frame_leaves(const Frame *f) {
   return f->pc == leave_code + 2 || f->pc == leave_unboxed_code + 2;
 }
 
+bool session_enter_segment(Session *s, size_t words, size_t frames,
+                           Value **window) {
+  size_t used = (size_t)(s->frame_top - s->frames);
+  size_t wanted = used + frames + 2 * FRAMES_SPARE;
+  if (wanted > s->frame_cap && !frames_resize(s, wanted)) return false;
+  *window = segment_push(s, words);
+  if (*window) *s->frame_top++ = (Frame){leave_code + 2, s->left};
+  return *window;
+}
+
 /* While unwinding: as vm_leave, without a value. */
 void session_leave_segment(Session *s) { segment_pop(s); }
 

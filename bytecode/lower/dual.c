@@ -157,7 +157,8 @@ static Reg put_tape_closure(Lower *l, const Expr *e, Reg tape) {
  * adjoint of the value. */
 static bool has_params(const Expr *e) {
   OpSpecial form = op_info(e->call.callee->op)->special;
-  return form == SPECIAL_GRAD || form == SPECIAL_WITH_VJP;
+  return form == SPECIAL_GRAD || form == SPECIAL_WITH_VJP ||
+         form == SPECIAL_CHECKPOINT;
 }
 
 int form_param_count(const Expr *e) {
@@ -208,6 +209,30 @@ static void lower_custom(Lower *l, const Type *type) {
   lower_finish(l, y, DST_TAIL);
 }
 
+/* The function, where the code is differentiated within a region of its own. */
+static void lower_checkpoint(Lower *l, const Type *type) {
+  int n = type->count, base = l->out;
+  bool dual = lower_is_dual(l);
+  Reg f = captured_reg(l, 0), region = 0;
+  if (dual) {
+    region = reg_new(l, false);
+    put(l, INS_again, region, 0, is_counted(l, type->result));
+  }
+  Reg *args = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
+  if (!args) return;
+  l->out += n + 1;
+  for (int i = 0; i <= n; i++) {
+    args[i] = reg_out(l, base + i, i == n || is_counted(l, type->args[i]));
+    put(l, INS_move, args[i], i == n ? f : (Reg)i, 0);
+  }
+  Reg y = reg_of_type(l, type->result);
+  put(l, dual ? INS_dual_apply : INS_apply, y, (uint32_t)base, (uint32_t)n + 1);
+  for (int i = 0; i <= n; i++) put_listed(l, 'm', args[i]);
+  l->out = base;
+  if (dual) put(l, INS_again_end, region, 0, 0);
+  lower_finish(l, y, DST_TAIL);
+}
+
 void lower_form_body(Lower *l) {
   const Expr *e = l->fn->key.expr;
   const Type *type = fn_type(l, e->args[0]);
@@ -215,6 +240,10 @@ void lower_form_body(Lower *l) {
   l->span = e->span;
   if (op_info(e->call.callee->op)->special == SPECIAL_WITH_VJP) {
     lower_custom(l, type);
+    return;
+  }
+  if (op_info(e->call.callee->op)->special == SPECIAL_CHECKPOINT) {
+    lower_checkpoint(l, type);
     return;
   }
   if (op_info(e->call.callee->op)->special != SPECIAL_GRAD) {
@@ -269,7 +298,8 @@ static Reg lower_jvp(Lower *l, const Expr *e, Reg dst) {
   return lower_cell(l, 0, 2, both, dst);
 }
 
-static Reg lower_grad(Lower *l, const Expr *e, Reg dst) {
+/* What a form makes of a function alone. */
+static Reg lower_made(Lower *l, const Expr *e, Reg dst) {
   Reg f = lower_as(l, e->args[0], fn_type(l, e->args[0]), DST_ANY);
   l->span = e->span;
   return lower_finish(l, put_closure_of(l, e, 1, &f, &e->args[0]->type), dst);
@@ -298,7 +328,8 @@ static Reg lower_stop(Lower *l, const Expr *e, Reg dst) {
 
 Reg lower_form(Lower *l, const Expr *e, Reg dst) {
   switch (op_info(e->call.callee->op)->special) {
-    case SPECIAL_GRAD: return lower_grad(l, e, dst);
+    case SPECIAL_GRAD:
+    case SPECIAL_CHECKPOINT: return lower_made(l, e, dst);
     case SPECIAL_VJP: return lower_vjp(l, e, dst);
     case SPECIAL_JVP: return lower_jvp(l, e, dst);
     case SPECIAL_STOP_GRADIENT: return lower_stop(l, e, dst);

@@ -393,6 +393,7 @@ static Reg lower_read(Lower *l, const Expr *e, Reg dst) {
   Reg ref = lower_expr(l, e->args[0], DST_ANY);
   l->span = e->span;
   Reg r = lower_target(l, e->type, dst);
+  if (lower_is_dual(l)) put(l, INS_effect, 0, 0, 0);
   if (lower_is_dual(l) && is_counted(l, e->type))
     put_word(l, INS_dual_read, r, ref, 0,
              env_type(l->code, l->env, e->args[0]->type->args[0]));
@@ -407,6 +408,7 @@ static Reg lower_write(Lower *l, const Expr *e, Reg dst) {
   Reg ref = lower_expr(l, e->args[0], DST_ANY);
   const Type *content = e->args[0]->type->args[0];
   Reg v = lower_content(l, e, content);
+  if (lower_is_dual(l)) put(l, INS_effect, 0, 0, 0);
   if (lower_is_dual(l) && is_counted(l, content))
     put_word(l, INS_dual_write, ref, v, 0, env_type(l->code, l->env, content));
   else put(l, INS_ref_write, ref, v, 0);

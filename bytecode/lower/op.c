@@ -132,6 +132,9 @@ static void put_site(Lower *l, const Sources *s, const OpSite *site,
                      const Reg *outs) {
   bool special = site->op->storage == STORE_SPECIAL;
   int op = special ? INS_special : s->mode == MODE_DUAL ? INS_dual_op : INS_op;
+  bool prints = site->op->special == SPECIAL_PRINT ||
+                site->op->special == SPECIAL_PRINT_TEXT;
+  if (prints && lower_is_dual(l)) put(l, INS_effect, 0, 0, 0);
   put_word(l, op, 0, 0, 0, site);
   for (size_t i = 0; i < s->regs.len; i++) put_listed(l, 'u', s->regs.data[i]);
   for (int i = 0; i < site->out_count; i++) put_listed(l, 'd', outs[i]);

@@ -1,0 +1,119 @@
+#!/usr/bin/env perl
+# The law of gradients: the tape whole, and parts of it computed again, at every
+# level, on one thread and two, with each instruction set: the same bits.
+#
+# Programs are drawn: a state goes through some hundred steps of operators drawn
+# at random, which recurse in one of several ways.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my @sets = grep {
+  local $ENV{RLY_ISA} = $_;
+  rly('-e', '1')->{status} == 0;
+} qw(avx512 avx2 neon generic reference);
+
+# What a step makes of %h and %w, both of (4).
+my @terms = ('tanh(%h * %w)', 'sin(%h) + %w', '%h * 0.5f + cos(%w)',
+             'sigmoid(%h) * sum(%h * %w)', 'nn.softmax(%h) * %w',
+             'maximum(%h, %w) * 0.7f', '%h - mean(%h) * %w',
+             'reverse(%h, axis=0) * 0.9f', 'cumsum(%h) * 0.2f',
+             '(fn (%a: Tensor[(4), float32]) { tanh(%a + %h) })(%w)',
+             'grad(fn (%a: Tensor[(4), float32]) '
+             . '{ sum(tanh(%a * %h)) })(%w).1.0',
+             'with_vjp(fn (%a: Tensor[(4), float32]) { round(%a) }, fn (%a: '
+             . 'Tensor[(4), float32], %y: Tensor[(4), float32], %g: '
+             . 'Tensor[(4), float32]) { (%g * 0.5f,) })(%h)',
+             'tanh(reshape(nn.dense(reshape(%h, newshape=[1, 4]), %m), '
+             . 'newshape=[4]))');
+# How the steps follow one another; %n is their number.
+my @ways = (
+  'def @go(%n: int32, %h: V, %w: V, %m: M) -> V {
+     if (%n == 0) { %h } else { @go(%n - 1, @step(%h, %w, %m), %w, %m) } }',
+  'def @go(%n: int32, %h: V, %w: V, %m: M) -> V {
+     if (%n == 0) { %h } else { @step(@go(%n - 1, %h, %w, %m), %w, %m) } }',
+  'def @go(%n: int32, %h: V, %w: V, %m: M) -> V {
+     if (%n == 0) { %h } else {
+       @go(%n - 1, checkpoint(@step)(%h, %w, %m), %w, %m) } }',
+  'def @half(%n: int32, %h: V, %w: V, %m: M) -> V {
+     if (%n <= 1) { @step(%h, %w, %m) } else {
+       let %k = %n / 2;
+       let %f = checkpoint(fn (%h: V, %w: V) { @half(%k, %h, %w, %m) });
+       @half(%n - %k, %f(%h, %w), %w, %m) } }
+   def @go(%n: int32, %h: V, %w: V, %m: M) -> V { @half(%n, %h, %w, %m) }',
+  'def @list(%n: int32, %h: V, %w: V, %m: M) -> List[V] {
+     if (%n == 0) { Nil } else {
+       let %k = @step(%h, %w, %m); Cons(%k, @list(%n - 1, %k, %w, %m)) } }
+   def @go(%n: int32, %h: V, %w: V, %m: M) -> V {
+     @foldl(fn (%a: V, %b: V) { @step(%a + %b, %w, %m) }, %h,
+            @list(%n, %h, %w, %m)) }',
+  'def @go(%n: int32, %h: V, %w: V, %m: M) -> V {
+     let %c = ref(%h);
+     let @loop = fn (%i: int32) -> () {
+       if (%i == 0) { () } else {
+         ref_write(%c, @step(ref_read(%c), %w, %m)); @loop(%i - 1) } };
+     @loop(%n); ref_read(%c) }' =~ s/\@loop/%loop/gr,
+  'type S { S(V, int32, (V, int32)) }
+   def @run(%n: int32, %s: S, %w: V, %m: M) -> S {
+     if (%n == 0) { %s } else { match (%s) {
+       S(%a, %i, (%b, %k)) =>
+         { @run(%n - 1, S(@step(%b, %w, %m), %i + 1, (%a * 0.5f, %k - 1)), %w,
+                %m) } } } }
+   def @go(%n: int32, %h: V, %w: V, %m: M) -> V {
+     match (@run(%n, S(%h, 0, (%w, 9)), %w, %m)) {
+       S(%a, %i, %b) => { %a + %b.0 } } }',
+  'let @seen = ref(0f);
+   def @go(%n: int32, %h: V, %w: V, %m: M) -> V {
+     if (%n == 0) { %h } else {
+       let %k = @step(%h, %w, %m);
+       if (%n - %n / 50 * 50 == 7) {
+         ref_write(@seen, ref_read(@seen) + 1f); print(%n) } else { () };
+       @go(%n - 1, %k * (1f + 0.001f * ref_read(@seen)), %w, %m) } }',
+);
+
+sub draw {
+  my ($way) = @_;
+  my $n = 20 + int rand 150;
+  my @body = map { "  let %h = $terms[rand @terms];\n" } 0 .. rand 4;
+  my $text = "def \@step(%h: V, %w: V, %m: M) -> V {\n"
+      . join('', @body) . "  %h\n}\n" . $ways[$way] . "\n"
+      . "grad(fn (%h: V, %w: V, %m: M) { sum(\@go($n, %h, %w, %m)) })("
+      . '[0.1f, -0.2f, 0.3f, 0.4f], [0.5f, 0.7f, -0.6f, 0.9f], '
+      . '[[0.5f, 0f, 0.1f, 0.2f], [0.1f, -0.4f, 0f, 0.3f], '
+      . '[0f, 0.3f, 0.6f, -0.1f], [0.2f, 0f, -0.5f, 0.4f]]);';
+  return $text =~ s/\bV\b/Tensor[(4), float32]/gr
+               =~ s/\bM\b/Tensor[(4, 4), float32]/gr;
+}
+
+my ($count, @wrong) = 0;
+my $again = 0;
+srand 20;
+for my $i (0 .. (is_release() ? 5 : 1) * @ways - 1) {
+  my $program = spew(scratch('drawn.rly'), draw($i % @ways));
+  my $whole = rly('run', '--threads', 1, $program);
+  if ($whole->{status} != 0) {
+    push @wrong, "$program: $whole->{err}";
+    last;
+  }
+  my $check = sub {
+    my ($what, @args) = @_;
+    my $run = rly('run', '--stats', @args, $program);
+    $count++;
+    $again += ($run->{err} =~ /^recomputed\t(\d+)/m ? $1 : 0) > 0;
+    push @wrong, "program $i, $what: $run->{err}" . slurp($program)
+        if $run->{status} || $run->{out} ne $whole->{out};
+  };
+  $check->("tape $_", '--tape-memory', $_, '--threads', 1)
+      for 1, 20000, 100000;
+  $check->('two threads', '--threads', 2);
+  for my $set (@sets) {
+    local $ENV{RLY_ISA} = $set;
+    $check->("$set, tape", '--tape-memory', 30000, '--threads', 2);
+  }
+}
+is(join("\n", @wrong), '', "$count runs give the same bits");
+cmp_ok($again, '>', $count / 2, "in $again of them parts were computed again");
+
+done_testing;

@@ -1,0 +1,418 @@
+/* Regions (again.h): a copy of the machine's state, and the way back to it.
+ *
+ *   frames    ... | base | of the run ...           top
+ *   windows         [of the run's function | its callee's | ... ]
+ *
+ * The copy is a cell, so that whoever holds a blank of the region holds the
+ * state: its fields are a few numbers, then two for each frame, then the words
+ * of the windows, of which those are counted that are live (LiveAt).
+ *
+ * What may happen once only ends a region: cells that are read or written, and
+ * what is printed.  Until the next one begins all records are kept. */
+#include "vm/again.h"
+
+#include <string.h>
+
+enum {
+  REGION_ORDER,    /* of the last record before it */
+  REGION_PC,       /* where to go on */
+  REGION_TOP,      /* the word where the last window begins */
+  REGION_FRAMES,   /* how many */
+  REGION_WORDS,    /* likewise */
+  REGION_COUNTED,  /* is the result of the run an object? */
+  REGION_INTERVAL, /* records that may be kept at once; 0: all */
+  REGION_FIXED
+};
+
+enum {
+  LOOK_EVERY = 16,    /* records, from one look at the memory to the next */
+  INTERVAL_LEAST = 16 /* records of a region */
+};
+
+/* A sweep that waits for records. */
+struct Replay {
+  Sweep *sweep;
+  VEC(Adjoint *) wanted; /* of blanks, the first in order last */
+  size_t base;           /* frames below */
+  bool finished;         /* all are found: the rest need not run */
+};
+
+/* --- Taking a state ------------------------------------------------------- */
+
+/* A function's registers, and the instruction that it stands at. */
+typedef struct Window {
+  const Word *pc;
+  const Value *regs;
+  CodePlace place;
+  size_t first, count; /* of its words in the copy */
+} Window;
+
+typedef struct Windows {
+  VEC(Window) all;
+  size_t words;
+} Windows;
+
+/* The window's registers, of which those are another's that lie in its outgoing
+ * area.  A function that builds its result from the front has the address of a
+ * hole: there is no copy of such a state. */
+static bool add_window(Session *s, Windows *w, const Word *pc,
+                       const Value *regs, bool moved) {
+  Window at = {.pc = pc, .regs = regs, .place = code_place(s->code, pc)};
+  const Function *f = at.place.function;
+  if (!f || f->key.trmc) return false;
+  at.count = atomic_load(&f->nregs);
+  if (w->all.len) {
+    Window *below = &VEC_LAST(&w->all);
+    if (!moved) below->count = (size_t)(regs - below->regs);
+    at.first = below->first + below->count;
+  }
+  w->words = at.first + at.count;
+  VEC_PUSH(&w->all, at);
+  return true;
+}
+
+static bool find_windows(Session *s, size_t base, Windows *w) {
+  bool moved = false;
+  size_t top = (size_t)(s->frame_top - s->frames);
+  for (size_t i = base + 1; i < top; i++) {
+    const Frame *f = &s->frames[i];
+    if (frame_leaves(f)) moved = true;
+    else if (!add_window(s, w, f->pc - 2, f->regs, moved)) return false;
+    else moved = false;
+  }
+  return add_window(s, w, s->pc, s->regs, moved);
+}
+
+/* The memory of a cell that died is kept in a register for the next cell, which
+ * is written over it: such a token looks like a cell without counted fields. */
+static bool may_be_token(const Obj *o) {
+  return obj_unshared(o) && o->size <= SIZE_SMALL_MAX && o->mask == 0;
+}
+
+static bool copy_token(Session *s, Value from, Value *to) {
+  size_t size = cell_bytes(from.cell);
+  to->cell = pool_alloc(&s->store.heap.pool, size);
+  if (to->cell) memcpy(to->cell, from.cell, size);
+  return to->cell;
+}
+
+/* Callees may have borrowed it. */
+static void redirect(Value *words, size_t n, Value from, Value to) {
+  for (size_t i = 0; i < n; i++)
+    if (words[i].bits == from.bits) words[i] = to;
+}
+
+/* One more reference for a copy of the words: to the object, or to its copy. */
+static bool hold(Session *s, Value *words, size_t n, size_t i) {
+  Value v = words[i], copy;
+  if (!may_be_token(v.obj)) {
+    obj_keep(v.obj);
+    return true;
+  }
+  if (!copy_token(s, v, &copy)) return false;
+  redirect(words, n, v, copy);
+  return true;
+}
+
+static bool fill_words(Session *s, const Windows *w, Cell *r, size_t at) {
+  Value *words = cell_fields(r) + at;
+  for (size_t k = 0; k < w->all.len; k++) {
+    const Window *from = &w->all.data[k];
+    memcpy(words + from->first, from->regs, from->count * sizeof *words);
+  }
+  for (size_t k = 0; k < w->all.len; k++) {
+    const Window *from = &w->all.data[k];
+    const LiveAt *live = from->place.live;
+    const Function *f = from->place.function;
+    for (uint32_t i = 0; live && i < live->count; i++) {
+      size_t word = from->first + f->live[live->first + i];
+      if (!words[word].obj) continue;
+      if (!hold(s, words, w->words, word)) return false;
+      set_field(r, (int)(at + word), words[word]);
+    }
+  }
+  return true;
+}
+
+/* The state above the frame `base`, to go on from at `resume`.  NULL: memory
+ * ran out, or, which is no fault, there is no copy of it. */
+static Cell *region_new(Session *s, size_t base, const Word *resume,
+                        bool counted) {
+  Windows w = {0};
+  VEC_INIT(&w.all, s->mem);
+  Cell *r = NULL;
+  bool ok = find_windows(s, base, &w);
+  if (mem_exhausted(s->mem)) ok = false;
+  size_t frames = ok ? w.all.len - 1 : 0, words = REGION_FIXED + 2 * frames;
+  if (ok && words + w.words < INT32_MAX && !mem_exhausted(s->mem))
+    r = blank_cell(s, 0, (int)(words + w.words));
+  if (r) {
+    Value *f = cell_fields(r);
+    f[REGION_ORDER].bits = (uint64_t)1 << 48 | s->record_count;
+    f[REGION_PC].bits = (uint64_t)(uintptr_t)resume;
+    f[REGION_TOP].bits = VEC_LAST(&w.all).first;
+    f[REGION_FRAMES].bits = frames;
+    f[REGION_WORDS].bits = w.words;
+    f[REGION_COUNTED].bits = counted;
+    f[REGION_INTERVAL].bits = s->again.interval;
+    for (size_t i = 0; i < frames; i++) {
+      f[REGION_FIXED + 2 * i].bits =
+          (uint64_t)(uintptr_t)(w.all.data[i].pc + 2);
+      f[REGION_FIXED + 2 * i + 1].bits = w.all.data[i].first;
+    }
+    if (!fill_words(s, &w, r, words)) {
+      obj_drop(&s->store, &r->obj);
+      r = NULL;
+    }
+  }
+  VEC_DONE(&w.all);
+  return r;
+}
+
+/* --- When regions begin and end ------------------------------------------- */
+
+static void set_region(Session *s, Cell *region) {
+  if (s->again.region) obj_drop(&s->store, &s->again.region->obj);
+  s->again.region = region;
+  s->again.asked = false;
+}
+
+static void look_after(Session *s, uint64_t records) {
+  s->again.next =
+      s->limits.tape_memory ? s->record_count + records : UINT64_MAX;
+  if (s->again.replay && s->again.last < s->again.next)
+    s->again.next = s->again.last;
+}
+
+void again_begin(Session *s, bool counted) {
+  s->again = (Again){.base = (size_t)(s->frame_top - s->frames),
+                     .depth = s->loop_depth,
+                     .counted = counted,
+                     .start = s->record_count,
+                     .wanted = UINT64_MAX};
+  look_after(s, LOOK_EVERY);
+}
+
+void again_end(Session *s) {
+  s->stats.records += s->record_count - s->again.start;
+  set_region(s, NULL);
+  s->again = (Again){.next = UINT64_MAX, .wanted = UINT64_MAX};
+}
+
+void again_forget(Session *s) {
+  set_region(s, NULL);
+  s->again = (Again){.next = UINT64_MAX, .wanted = UINT64_MAX};
+}
+
+/* Ends what is run again, all of whose records are found.  Always false: the
+ * loop is left. */
+static bool finish(Session *s) {
+  struct Replay *r = s->again.replay;
+  r->finished = true;
+  vm_unwind_to(s, r->base + 1);
+  s->unwound = true;
+  return false;
+}
+
+static bool is_finished(const Session *s) {
+  return s->again.replay && s->again.wanted == UINT64_MAX;
+}
+
+/* How much the outermost run has added to what was live. */
+static size_t tape_size(const Session *s) {
+  size_t live = atomic_load(&mem_root(s->mem)->live);
+  return live > s->tape_start ? live - s->tape_start : 0;
+}
+
+void session_note_tape(Session *s) {
+  size_t tape = tape_size(s);
+  if (tape > s->stats.tape_bytes) s->stats.tape_bytes = tape;
+}
+
+/* The first half of the memory is for records that stay.  Their number tells
+ * how many a quarter holds: so long are the regions behind, whose states have
+ * another quarter.  Where these fill it, they get fewer. */
+bool again_due(Session *s) {
+  Again *a = &s->again;
+  if (is_finished(s)) return finish(s);
+  if (s->level != 1 || s->loop_depth != a->depth || a->asked) return true;
+  size_t most = s->limits.tape_memory, size = tape_size(s);
+  if (!a->region && !a->replay && size < most / 2) {
+    look_after(s, LOOK_EVERY);
+    return true;
+  }
+  if (!a->interval) a->interval = (s->record_count - a->start) / 2;
+  if (a->interval < INTERVAL_LEAST) a->interval = INTERVAL_LEAST;
+  if (!a->replay && size > most - most / 4) a->interval *= 2;
+  Cell *region = region_new(s, a->base, s->pc, a->counted);
+  if (!region && mem_exhausted(s->mem)) return vm_out_of_memory(s);
+  if (region) set_region(s, region);
+  look_after(s, region ? a->interval : LOOK_EVERY);
+  return true;
+}
+
+bool vm_effect(Session *s) {
+  if (is_finished(s)) return finish(s);
+  if (!s->again.region) return true;
+  set_region(s, NULL);
+  look_after(s, s->again.interval ? s->again.interval : LOOK_EVERY);
+  return true;
+}
+
+/* The form's own frame is all of the state.  Within derivatives of derivatives
+ * and within a region everything goes on as it did. */
+bool vm_again(Session *s, const Word *pc) {
+  s->regs[pc->a].bits = 0;
+  if (s->level != 1 || s->again.region) return true;
+  Cell *region =
+      region_new(s, (size_t)(s->frame_top - s->frames) - 1, pc + 1, pc->c);
+  if (!region) return !mem_exhausted(s->mem) || vm_out_of_memory(s);
+  set_region(s, region);
+  s->again.asked = true;
+  s->regs[pc->a].cell = region;
+  return true;
+}
+
+void vm_again_end(Session *s, Cell *region) {
+  if (!region || s->again.region != region) return;
+  set_region(s, NULL);
+  look_after(s, LOOK_EVERY);
+}
+
+/* --- Blanks --------------------------------------------------------------- */
+
+Cell *again_blank(Session *s, int level, int outs) {
+  Cell *r = blank_cell(s, RECORD_BLANK, RECORD_ARGS + 1);
+  if (!r) return NULL;
+  Value *f = cell_fields(r);
+  f[RECORD_ORDER].bits = (uint64_t)level << 48;
+  f[RECORD_COUNTS].bits = (uint32_t)outs;
+  obj_keep(&s->again.region->obj);
+  set_field(r, RECORD_ARGS, (Value){.cell = s->again.region});
+  return r;
+}
+
+/* The sum so far and the products that wait pass over whole, so that all is
+ * added up in the order in which it is where every record is kept. */
+bool again_found(Session *s, Cell *record) {
+  struct Replay *r = s->again.replay;
+  Adjoint *from = VEC_LAST(&r->wanted), *to = adjoint_of(r->sweep, record);
+  if (!to || mem_exhausted(s->mem)) return vm_out_of_memory(s);
+  for (int i = 0; i < to->count; i++) {
+    to->of[i] = from->of[i];
+    from->of[i] = (Part){0};
+  }
+  r->wanted.len--;
+  adjoint_done(r->sweep, from);
+  if (r->wanted.len > 0) {
+    s->again.wanted = record_order(VEC_LAST(&r->wanted)->record);
+    return true;
+  }
+  s->again.wanted = UINT64_MAX;
+  s->again.next = 0;
+  return true;
+}
+
+/* --- Running a region again ----------------------------------------------- */
+
+/* The frames and windows of the region, in a segment of their own, which is
+ * left through the frames below: at its end the loop halts. */
+static bool restore(Session *s, const Word *pc, const Cell *region) {
+  const Value *f = cell_fields((Cell *)region);
+  size_t frames = f[REGION_FRAMES].bits, n = f[REGION_WORDS].bits;
+  const Value *from = f + REGION_FIXED + 2 * frames;
+  Value *window = NULL, *regs = s->regs;
+  *s->frame_top++ = (Frame){pc + 2, regs};
+  *s->frame_top++ = (Frame){s->entry + 2, s->left};
+  bool ok = session_enter_segment(s, n, frames, &window);
+  if (!ok) {
+    s->frame_top -= 2;
+    return vm_out_of_memory(s);
+  }
+  memcpy(window, from, n * sizeof *window);
+  size_t at = (size_t)(from - f), held = 0;
+  for (; ok && held < n; held++)
+    if (cell_field_counted(region, at + held)) ok = hold(s, window, n, held);
+  if (!ok) {
+    for (size_t i = 0; i + 1 < held; i++)
+      if (cell_field_counted(region, at + i))
+        obj_drop(&s->store, window[i].obj);
+    session_leave_segment(s);
+    s->frame_top -= 3;
+    return vm_out_of_memory(s);
+  }
+  for (size_t i = 0; i < frames; i++) {
+    const Value *frame = f + REGION_FIXED + 2 * i;
+    *s->frame_top++ =
+        (Frame){(const Word *)(uintptr_t)frame[0].bits, window + frame[1].bits};
+  }
+  s->regs = window + f[REGION_TOP].bits;
+  s->pc = (const Word *)(uintptr_t)f[REGION_PC].bits;
+  return true;
+}
+
+/* A region that is longer than what may be kept at once begins regions of its
+ * own, the first at its first operator. */
+static void plan(Session *s, const Cell *region, uint64_t last) {
+  const Value *f = cell_fields((Cell *)region);
+  uint64_t interval = f[REGION_INTERVAL].bits;
+  uint64_t span = last - f[REGION_ORDER].bits;
+  Again *a = &s->again;
+  a->last = last & (((uint64_t)1 << 48) - 1);
+  a->next = a->last;
+  if (!interval || span <= 2 * interval) return;
+  uint64_t parts = span / interval;
+  a->interval = parts > 16 ? span / 16 : interval;
+  a->next = 0;
+}
+
+bool sweep_again(Sweep *w) {
+  Session *s = w->s;
+  struct Replay r = {.sweep = w};
+  VEC_INIT(&r.wanted, s->mem);
+  Cell *latest = sweep_top(w)->record;
+  Cell *region = cell_fields(latest)[RECORD_ARGS].cell;
+  uint64_t before = cell_fields(region)[REGION_ORDER].bits;
+  uint64_t last = record_order(latest);
+  obj_keep(&region->obj);
+  while (w->heap.len && record_order(sweep_top(w)->record) > before &&
+         VEC_RESERVE(&r.wanted, 1))
+    VEC_PUSH(&r.wanted, sweep_pop(w));
+  Again outer = s->again;
+  int level = s->level, depth = s->loop_depth;
+  uint64_t count = s->record_count;
+  Value *regs = s->regs;
+  bool ok = !mem_exhausted(s->mem) || vm_out_of_memory(s);
+  r.base = (size_t)(s->frame_top - s->frames);
+  s->again = (Again){.replay = &r,
+                     .base = r.base + 2,
+                     .depth = ++s->loop_depth,
+                     .counted = cell_fields(region)[REGION_COUNTED].bits,
+                     .wanted = record_order(VEC_LAST(&r.wanted)->record)};
+  plan(s, region, last);
+  s->record_count = s->again.start = before & (((uint64_t)1 << 48) - 1);
+  s->level = w->level;
+  ok = ok && restore(s, w->pc, region);
+  bool ran = ok && session_loop(s);
+  session_note_tape(s);
+  if (ran && s->again.counted) obj_drop(&s->store, s->left[0].obj);
+  if (!ran && r.finished) s->unwound = false;
+  ok = ok && (ran || r.finished);
+  s->stats.recomputed += s->record_count - s->again.start;
+  set_region(s, NULL);
+  s->again = outer;
+  s->loop_depth = depth;
+  s->level = level;
+  s->record_count = count;
+  if (ok) {
+    s->frame_top = s->frames + r.base;
+    s->regs = regs;
+    s->pc = w->pc;
+  } else {
+    again_forget(s);
+  }
+  while (r.wanted.len > 0) adjoint_done(w, VEC_POP(&r.wanted));
+  VEC_DONE(&r.wanted);
+  obj_drop(&s->store, &region->obj);
+  return ok;
+}

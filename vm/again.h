@@ -1,0 +1,53 @@
+/* Parts of a differentiated run that are computed again (again.c).
+ *
+ * A region is the machine's state where such a part begins: the frames of the
+ * run and what its registers hold.  An operator in a region makes a blank: a
+ * record that keeps nothing but its place in the order and its region.  When
+ * the reverse sweep meets blanks, the region's part runs once more from that
+ * state, and its records, which now keep what the sweep reads, take over the
+ * adjoints of the blanks of the same order.
+ *
+ * So a run is cut where its memory asks for it, or as checkpoint() does; where
+ * a part is too long to be kept at once, it is run again in regions of its own
+ * (Siskind and Pearlmutter 2017, Divide-and-conquer checkpointing). */
+#ifndef VM_AGAIN_H
+#define VM_AGAIN_H
+
+#include "vm/sweep.h"
+
+static inline bool record_is_blank(const Cell *record) {
+  return record->obj.tag == RECORD_BLANK;
+}
+
+/* Is a record of this level made here a blank? */
+static inline bool again_blanks(const Session *s, int level) {
+  return s->again.region && level == 1;
+}
+/* Such a record; NULL: memory ran out. */
+Cell *again_blank(Session *s, int level, int outs);
+
+/* A record has its order: the sweep under way may have waited for it.  False:
+ * memory ran out. */
+bool again_found(Session *s, Cell *record);
+static inline bool again_made(Session *s, Cell *record) {
+  return record_order(record) != s->again.wanted || again_found(s, record);
+}
+
+/* At an operator, where the session's pc is: a region may begin or end. */
+bool again_due(Session *s);
+static inline bool again_look(Session *s) {
+  return s->record_count < s->again.next || again_due(s);
+}
+
+/* The outermost run begins and ends. */
+void again_begin(Session *s, bool counted);
+void again_end(Session *s);
+/* How much the run, or its sweep, keeps now is told by the statistics. */
+void session_note_tape(Session *s);
+/* After a fault. */
+void again_forget(Session *s);
+
+/* Makes the records anew whose blanks are to be swept next. */
+bool sweep_again(Sweep *w);
+
+#endif

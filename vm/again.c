@@ -96,6 +96,16 @@ static bool copy_token(Session *s, Value from, Value *to) {
   return to->cell;
 }
 
+/* A cell that is still being filled (code.def, far_put) has no copy. */
+static bool is_unfinished(const Obj *o) {
+  if (!obj_unshared(o) || o->size != SIZE_BIG) return false;
+  const Cell *c = (const Cell *)o;
+  uint64_t n = cell_count(c);
+  for (uint64_t i = 0; i < n; i++)
+    if (cell_field_counted(c, i) && !cell_fields((Cell *)c)[i].obj) return true;
+  return false;
+}
+
 /* Callees may have borrowed it. */
 static void redirect(Value *words, size_t n, Value from, Value to) {
   for (size_t i = 0; i < n; i++)
@@ -105,6 +115,7 @@ static void redirect(Value *words, size_t n, Value from, Value to) {
 /* One more reference for a copy of the words: to the object, or to its copy. */
 static bool hold(Session *s, Value *words, size_t n, size_t i) {
   Value v = words[i], copy;
+  if (is_unfinished(v.obj)) return false;
   if (!may_be_token(v.obj)) {
     obj_keep(v.obj);
     return true;

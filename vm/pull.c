@@ -538,10 +538,8 @@ static void release(Session *s, Cell *record) {
 }
 
 static void sweep_done(Sweep *w) {
-  for (size_t i = 0; i < w->heap.len; i++)
-    adjoint_done(w, w->heap.data[i]);
-  for (size_t i = 0; i < w->inputs.len; i++)
-    adjoint_done(w, w->inputs.data[i]);
+  for (size_t i = 0; i < w->heap.len; i++) adjoint_done(w, w->heap.data[i]);
+  for (size_t i = 0; i < w->inputs.len; i++) adjoint_done(w, w->inputs.data[i]);
   VEC_DONE(&w->heap);
   VEC_DONE(&w->inputs);
 }

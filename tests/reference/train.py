@@ -175,9 +175,23 @@ def ctc(probs, labels):
     return -np.log(total)
 
 
+def transducer(log_p, labels, frames):
+    """By the sum over the frames at which each label may be told."""
+    total = 0
+    for told in itertools.combinations_with_replacement(range(frames),
+                                                        len(labels)):
+        u = [sum(f <= t for f in told) for t in range(frames)]
+        way = sum(log_p[t, u[t], 0] for t in range(frames))
+        way += sum(log_p[t, i, labels[i]] for i, t in enumerate(told))
+        total += np.exp(way)
+    return -np.log(total)
+
+
 times = np.cos(np.arange(15.0) * 0.9).reshape(5, 3)
 times_p = np.exp(times) / np.exp(times).sum(1, keepdims=True)
 mix = np.exp(log_p) * normal(u[:4, None], mean, np.exp(dev))
+lattice = np.sin(np.arange(144.0) * 0.7).reshape(3, 4, 3, 4) * 2
+lattice -= np.log(np.exp(lattice).sum(-1, keepdims=True))
 cases = [
     ("@cross_entropy(%logits, %target)", -picked),
     ("@smoothed_cross_entropy(%logits, %target, 0.2f64)",
@@ -196,11 +210,18 @@ cases = [
      -np.log(mix.sum(1))),
     ("@masked_mean(%u, [1, 0, 2, 0, 0, 1])", (u[0] + 2 * u[2] + u[5]) / 4),
 ] + [(f"@ctc(nn.log_softmax(%times), {labels}, 0)", ctc(times_p, labels))
-     for labels in ([1], [1, 2], [1, 1], [2, 1, 2], [1, 1, 2])]
+     for labels in ([1], [1, 2], [1, 1], [2, 1, 2], [1, 1, 2])] + [
+    ("@transducer(nn.log_softmax(%lattice), [[1, 2], [3, 3], [2, 0]], "
+     "[4, 3, 2], [2, 2, 1], 0)",
+     np.array([transducer(lattice[0], [1, 2], 4),
+               transducer(lattice[1], [3, 3], 3),
+               transducer(lattice[2], [2], 2)])),
+    ("@transducer(nn.log_softmax(take(%lattice, [0], axis=0)), [[1, 2]], [1], "
+     "[0], 0)", np.array([transducer(lattice[0], [], 1)]))]
 
 with open("tests/train/losses.rly", "w") as f:
-    f.write("""// Written by tests/reference/train.py, which computes the same with NumPy; CTC by
-// the sum over all paths.
+    f.write("""// Written by tests/reference/train.py, which computes the same with NumPy; CTC and
+// the transducer's loss by the sum over all paths.
 let %logits = reshape(sin(arange(0f64, 12f64, 1f64) * 1.3f64), newshape=[4, 3]) *
               2f64;
 let %target = [2, 0, 1, 1];
@@ -210,6 +231,8 @@ let %found = log([0.25f64, 0.25f64, 0.4f64, 0.1f64]);
 let %deviation = reshape(cos(arange(0f64, 12f64, 1f64)), newshape=[4, 3]) *
                  0.5f64;
 let %times = reshape(cos(arange(0f64, 15f64, 1f64) * 0.9f64), newshape=[5, 3]);
+let %lattice = reshape(sin(arange(0f64, 144f64, 1f64) * 0.7f64),
+                       newshape=[3, 4, 3, 4]) * 2f64;
 """)
     for call, value in cases:
         f.write(f"{call};\n// expect ~1e-9: {text(value)}\n")

@@ -150,5 +150,5 @@ int main(void) {
       cmocka_unit_test(test_empty),
       cmocka_unit_test(test_stop),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return RUN_TESTS(tests);
 }

@@ -2,13 +2,9 @@
  * processes it has the bits of the tree that adds neighbours, level by level.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "team/team.h"
 #include "tensor/half.h"
@@ -224,5 +220,5 @@ int main(void) {
       cmocka_unit_test(test_every_team),
       cmocka_unit_test(test_the_order_matters),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return RUN_TESTS(tests);
 }

@@ -347,6 +347,7 @@ bool emit_scan(Import *im, const Onnx__NodeProto *n) {
     return node_error(im, n, E0804, "its body gives too few values");
   const Onnx__AttributeProto *axes = node_attr(im, n, "scan_input_axes");
   const Onnx__AttributeProto *back = node_attr(im, n, "scan_input_directions");
+  if (!back) back = node_attr(im, n, "directions"); /* of version 8 */
   bool failed = false;
   Looping l;
   looping_init(&l, im, n, g, "scan");
@@ -389,5 +390,70 @@ bool emit_scan(Import *im, const Onnx__NodeProto *n) {
   if (fine) fine = finish(&l, arena_printf(im->arena, "%s + 1", i), 0, "0");
   VEC_DONE(&over);
   looping_done(&l);
+  return fine;
+}
+
+/* The Scan of version 8 has a batch, the first axis of all that goes in and
+ * out: for each member it is the Scan of version 9 over the member's part.
+ *
+ *   let %batch = fn (%b: int32, %rows, ...) {
+ *     if (%b < %count) {
+ *       let %x_1 = take(%x, %b, axis=0);
+ *       ...                                                    the Scan
+ *       %batch(%b + 1, Cons(%y, %rows), ...)
+ *     } else { (%rows, ...) }
+ *   }; */
+bool emit_scan_8(Import *im, const Onnx__NodeProto *n) {
+  if (n->n_input < 2 || n->n_output < 1)
+    return node_error(im, n, E0804, "it has too few inputs or outputs");
+  if (*n->input[0])
+    return node_error(im, n, E0805,
+                      "lengths of the sequences of a batch are "
+                      "not imported");
+  Onnx__NodeProto one = *n;
+  one.input = n->input + 1;
+  one.n_input = n->n_input - 1;
+  Onnx__ValueInfoProto *outputs =
+      ARENA_ARRAY(im->arena, Onnx__ValueInfoProto, n->n_output);
+  Onnx__ValueInfoProto **places =
+      ARENA_ARRAY(im->arena, Onnx__ValueInfoProto *, n->n_output);
+  const char **made = ARENA_ARRAY(im->arena, const char *, n->n_output);
+  if (!outputs || !places || !made) return false;
+  Looping l;
+  Onnx__GraphProto whole = {.n_output = n->n_output, .output = places};
+  looping_init(&l, im, n, &whole, "batch");
+  for (size_t k = 0; k < n->n_output; k++) {
+    outputs[k].name = n->output[k];
+    places[k] = &outputs[k];
+    VEC_PUSH(&l.rows, fresh_local(im, "rows"));
+  }
+  bool failed = false;
+  size_t mark = graph_begin(im);
+  const char *b = fresh_local(im, "b"), *count = fresh_local(im, "count");
+  const char *first = input_text(im, &one, 0, &failed);
+  line(im, "let %s = take(shape_of(%s), 0);", count, first ? first : "()");
+  StrBuf params;
+  strbuf_init(&params, im->mem);
+  strbuf_addf(&params, "%s: int32", b);
+  add_list(&params, &l.rows);
+  line(im, "let %s = fn (%s) {", l.fn, strbuf_text(&params));
+  strbuf_done(&params);
+  im->indent++;
+  line(im, "if (%s < %s) {", b, count);
+  im->indent++;
+  for (size_t k = 0; k < one.n_input; k++) {
+    const char *text = input_text(im, &one, k, &failed);
+    if (text)
+      line(im, "let %s = take(%s, %s, axis=0);", bind_local(im, one.input[k]),
+           text, b);
+  }
+  bool fine = !failed && emit_scan(im, &one) &&
+              finish(&l, arena_printf(im->arena, "%s + 1", b), 0, "0");
+  looping_done(&l);
+  for (size_t k = 0; k < n->n_output; k++)
+    made[k] = fine ? value_text(im, n->output[k]) : NULL;
+  graph_end(im, mark);
+  for (size_t k = 0; k < n->n_output; k++)
+    if (made[k]) bind_text(im, n->output[k], made[k]);
   return fine;
 }

@@ -74,5 +74,7 @@ bool emit_if(struct Import *im, const struct Onnx__NodeProto *node);
 bool emit_loop(struct Import *im, const struct Onnx__NodeProto *node);
 bool emit_sequence_map(struct Import *im, const struct Onnx__NodeProto *node);
 bool emit_scan(struct Import *im, const struct Onnx__NodeProto *node);
+bool emit_scan_8(struct Import *im, const struct Onnx__NodeProto *node);
+bool emit_gradient(struct Import *im, const struct Onnx__NodeProto *node);
 
 #endif

@@ -353,6 +353,52 @@ gives(rly('run', file('across.onnx', $across), 'x=[[1, 2, 3], [4, 5, 6]]'), 0,
          \[\[1\.0,\ 4\.0\],\s*\[2\.0,\ 5\.0\],\s*\[3\.0,\ 6\.0\]\]/sx, '',
       'a Scan along other axes, and backwards');
 
+# The Scan of version 8 has a batch: of two members sums, and their squares.
+my $batch = model_of(8,
+  node('Scan', ['', 's0', 'x'], ['s', 'y'],
+       graph_attr('body', node('Add', ['a', 'b'], ['c']),
+                  node('Mul', ['c', 'c'], ['d']), input('a', 1, 1),
+                  input('b', 1, 1), output('c', 1, 1), output('d', 1, 1)),
+       int_attr('num_scan_inputs', 1)),
+  input('s0', 1, 2, 1), input('x', 1, 2, 3, 1), output('s', 1, 2, 1),
+  output('y', 1, 2, 3, 1));
+my $sums = rly('run', file('batch.onnx', $batch), 's0=[[10], [0]]',
+               'x=[[[1], [2], [3]], [[4], [5], [6]]]');
+is($sums->{out} =~ s/\s//gr,
+   '(Tensor[(2,1),float32][[16.0],[15.0]],Tensor[(2,3,1),float32]' .
+   '[[[121.0],[169.0],[256.0]],[[16.0],[81.0],[225.0]]])',
+   'a Scan with a batch');
+
+# --- Gradients --------------------------------------------------------------
+
+# y = w x x - x, at x = 3 and w = 5, which is held still: dy/dx = 2 w x - 1 = 29
+# and, of that, 2 w = 10.
+sub gradient {
+  my ($in, $y, $out) = @_;
+  return bytes_of(1, inside_node('Gradient', $in, [$out],
+      bytes_of(1, 'xs') . bytes_of(9, 'x') . int_of(20, 8),
+      bytes_of(1, 'zs') . bytes_of(9, 'w') . int_of(20, 8),
+      bytes_of(1, 'y') . bytes_of(4, $y) . int_of(20, 3))
+    . bytes_of(7, 'ai.onnx.preview.training'));
+}
+my $training = bytes_of(8, bytes_of(1, 'ai.onnx.preview.training')
+                           . int_of(2, 1));
+my @parabola = (node('Mul', ['w', 'x'], ['wx']),
+                node('Mul', ['wx', 'x'], ['q']), node('Sub', ['q', 'x'], ['y']),
+                input('x', 1), input('w', 1));
+my $slopes = model(@parabola, gradient(['x', 'w'], 'y', 'dx'),
+                   gradient(['x', 'w'], 'dx', 'ddx'), output('dx', 1),
+                   output('ddx', 1)) . $training;
+gives(rly('run', file('slopes.onnx', $slopes), 'x=3', 'w=5'), 0,
+      "(29f, 10f)\n", '', 'derivatives of a part of the graph, also of one');
+for ([['x'], 'y', qr/E0804.*too few inputs/],
+     [['x', 'w'], 'z', qr/E0803.*there is no `z`/]) {
+  my ($in, $y, $why) = @$_;
+  my $wrong = model(@parabola, gradient($in, $y, 'dx'), output('dx', 1));
+  gives(rly('check', file('wrong.onnx', $wrong . $training)), 1, '', $why,
+        "a gradient of `$y` at @$in");
+}
+
 # The length of a cache grows: its name is not the output's.
 my $caches = model(
   node('Concat', ['past.a', 'x'], ['present.a'], int_attr('axis', 0)),
@@ -644,7 +690,7 @@ means('@onnx_cast_to([5, -3], format="INT2")', qr/\[1, 1\]/,
 
 my $data = '/usr/share/libonnx-testdata/data/node';
 SKIP: {
-  skip 'libonnx-testdata is not installed: make deps-onnx', 1 unless -d $data;
+  skip 'libonnx-testdata is not installed: make deps-onnx', 2 unless -d $data;
   my %expected = map { $_ => 1 }
     grep { !/^#/ } split /\n/, slurp('tests/onnx/passing.txt');
   my @names = sort keys %expected;
@@ -652,6 +698,8 @@ SKIP: {
   my $got = rly('import', '--test', map { "$data/$_" } @names);
   my @failed = $got->{out} =~ /^not ok (.*)$/mg;
   is("@failed", '', scalar(@names) . ' node tests of ONNX 1.12 pass');
+  my $simple = rly('import', '--test', glob "$data/../simple/*");
+  like($simple->{out}, qr/^# 23 of 23 tests pass$/m, 'and the simple models');
 }
 
 done_testing;

@@ -335,6 +335,18 @@ bool emit_sequence_map(Import *im, const Onnx__NodeProto *n) {
   return fine;
 }
 
+/* A state of a Scan keeps its type: where the body does not say which it is,
+ * the value that it begins with does. */
+static void type_states(Looping *l) {
+  for (size_t k = 0; k < l->state.len; k++) {
+    const Onnx__TypeProto__Tensor *t = tensor_of(l->g->input[k]);
+    if (t && t->shape) continue;
+    line(l->im, "let %s = @onnx_like(%s, %s);",
+         bind_local(l->im, input_name(l->g, k)), l->state.data[k],
+         l->starts.data[k]);
+  }
+}
+
 bool emit_scan(Import *im, const Onnx__NodeProto *n) {
   const Onnx__GraphProto *g = graph_of(im, n, "body");
   if (!g) return false;
@@ -378,6 +390,7 @@ bool emit_scan(Import *im, const Onnx__NodeProto *n) {
   im->indent++;
   line(im, "if (%s < %s) {", i, count);
   im->indent++;
+  type_states(&l);
   for (size_t k = 0; k < over.len; k++) {
     long long axis = axes && k < axes->n_ints ? (long long)axes->ints[k] : 0;
     bool reverse = back && k < back->n_ints && back->ints[k];

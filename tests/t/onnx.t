@@ -369,6 +369,25 @@ is($sums->{out} =~ s/\s//gr,
    '[[[121.0],[169.0],[256.0]],[[16.0],[81.0],[225.0]]])',
    'a Scan with a batch');
 
+# Of a body without types: a state has the type of what it begins with.
+# s0' + x0 is [[1, 3], [2, 4]], that one's transpose + x1 is [[11, 2], [3, 4]].
+my $plain = model(
+  node('Scan', ['s0', 'x'], ['s', 'y'],
+       graph_attr('body', node('Transpose', ['a'], ['t'],
+                               ints_attr('perm', [1, 0])),
+                  node('Add', ['t', 'b'], ['c']),
+                  node('Identity', ['c'], ['d']),
+                  (map { bytes_of(11, bytes_of(1, $_)) } 'a', 'b'),
+                  (map { bytes_of(12, bytes_of(1, $_)) } 'c', 'd')),
+       int_attr('num_scan_inputs', 1)),
+  input('s0', 1, 2, 2), input('x', 1, 2, 2, 2), output('s', 1, 2, 2),
+  output('y', 1, 2, 2, 2));
+my $ends = rly('run', file('plain.onnx', $plain), 's0=[[1, 2], [3, 4]]',
+               'x=[[[0, 0], [0, 0]], [[10, 0], [0, 0]]]');
+is($ends->{out} =~ s/\s//gr,
+   '(Tensor[(2,2),float32][[11.0,2.0],[3.0,4.0]],Tensor[(2,2,2),float32]' .
+   '[[[1.0,3.0],[2.0,4.0]],[[11.0,2.0],[3.0,4.0]]])', 'a Scan without types');
+
 # --- Gradients --------------------------------------------------------------
 
 # y = w x x - x, at x = 3 and w = 5, which is held still: dy/dx = 2 w x - 1 = 29

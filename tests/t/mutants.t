@@ -38,7 +38,8 @@ for my $mutant ($ENV{SWEEP} ? @all : one_in(12, 5, @all)) {
   push @alive, "$name:\n$text$said" if $verdict eq 'alive' && !$equal{$name};
 }
 is_deeply(\@alive, [], 'all are refuted or refused');
-cmp_ok($verdicts{refuted}, '>=', $verdicts{refused} / 2,
+# Of a small sample more may be refused.
+cmp_ok($verdicts{refuted}, '>=', $verdicts{refused} / (is_release() ? 2 : 8),
        'and many by experiment');
 note(join ', ', map { "$verdicts{$_} $_" } sort keys %verdicts);
 

@@ -5,7 +5,9 @@
  *
  * The copy is a cell, so that whoever holds a blank of the region holds the
  * state: its fields are a few numbers, then two for each frame, then the words
- * of the windows, of which those are counted that are live (LiveAt).
+ * of the windows, of which those are counted that are live (LiveAt), then a
+ * list of these.  A register that has two references is live twice, so it is in
+ * the list twice; the copy needs one.
  *
  * What may happen once only ends a region: cells that are read or written, and
  * what is printed.  Until the next one begins all records are kept. */
@@ -19,6 +21,7 @@ enum {
   REGION_TOP,      /* the word where the last window begins */
   REGION_FRAMES,   /* how many */
   REGION_WORDS,    /* likewise */
+  REGION_HELD,     /* references that the words' registers have */
   REGION_COUNTED,  /* is the result of the run an object? */
   REGION_INTERVAL, /* records that may be kept at once; 0: all */
   REGION_FIXED
@@ -49,7 +52,7 @@ typedef struct Window {
 
 typedef struct Windows {
   VEC(Window) all;
-  size_t words;
+  size_t words, live; /* of all; references in them, at most */
 } Windows;
 
 /* The window's registers, of which those are another's that lie in its outgoing
@@ -67,6 +70,7 @@ static bool add_window(Session *s, Windows *w, const Word *pc,
     at.first = below->first + below->count;
   }
   w->words = at.first + at.count;
+  if (at.place.live) w->live += at.place.live->count;
   VEC_PUSH(&w->all, at);
   return true;
 }
@@ -125,8 +129,14 @@ static bool hold(Session *s, Value *words, size_t n, size_t i) {
   return true;
 }
 
+/* In the list of what is held: the word, and whether it was listed before. */
+static uint64_t held_entry(size_t word, bool again) {
+  return (uint64_t)word << 1 | again;
+}
+
 static bool fill_words(Session *s, const Windows *w, Cell *r, size_t at) {
-  Value *words = cell_fields(r) + at;
+  Value *words = cell_fields(r) + at, *list = words + w->words;
+  uint64_t *held = &cell_fields(r)[REGION_HELD].u64;
   for (size_t k = 0; k < w->all.len; k++) {
     const Window *from = &w->all.data[k];
     memcpy(words + from->first, from->regs, from->count * sizeof *words);
@@ -138,8 +148,10 @@ static bool fill_words(Session *s, const Windows *w, Cell *r, size_t at) {
     for (uint32_t i = 0; live && i < live->count; i++) {
       size_t word = from->first + f->live[live->first + i];
       if (!words[word].obj) continue;
-      if (!hold(s, words, w->words, word)) return false;
-      set_field(r, (int)(at + word), words[word]);
+      bool again = cell_field_counted(r, at + word);
+      if (!again && !hold(s, words, w->words, word)) return false;
+      if (!again) set_field(r, (int)(at + word), words[word]);
+      list[(*held)++].u64 = held_entry(word, again);
     }
   }
   return true;
@@ -155,8 +167,9 @@ static Cell *region_new(Session *s, size_t base, const Word *resume,
   bool ok = find_windows(s, base, &w);
   if (mem_exhausted(s->mem)) ok = false;
   size_t frames = ok ? w.all.len - 1 : 0, words = REGION_FIXED + 2 * frames;
-  if (ok && words + w.words < INT32_MAX && !mem_exhausted(s->mem))
-    r = blank_cell(s, 0, (int)(words + w.words));
+  size_t all = words + w.words + w.live;
+  if (ok && all < INT32_MAX && !mem_exhausted(s->mem))
+    r = blank_cell(s, 0, (int)all);
   if (r) {
     Value *f = cell_fields(r);
     f[REGION_ORDER].bits = (uint64_t)1 << 48 | s->record_count;
@@ -164,6 +177,7 @@ static Cell *region_new(Session *s, size_t base, const Word *resume,
     f[REGION_TOP].bits = VEC_LAST(&w.all).first;
     f[REGION_FRAMES].bits = frames;
     f[REGION_WORDS].bits = w.words;
+    f[REGION_HELD].bits = 0;
     f[REGION_COUNTED].bits = counted;
     f[REGION_INTERVAL].bits = s->again.interval;
     for (size_t i = 0; i < frames; i++) {
@@ -326,6 +340,21 @@ bool again_found(Session *s, Cell *record) {
 
 /* --- Running a region again ----------------------------------------------- */
 
+/* The references that the region's registers had, for those at `window`. */
+static bool hold_words(Session *s, Value *window, const Cell *region) {
+  const Value *f = cell_fields((Cell *)region);
+  size_t n = f[REGION_WORDS].bits, held = f[REGION_HELD].bits, done = 0;
+  const Value *list = f + REGION_FIXED + 2 * f[REGION_FRAMES].bits + n;
+  for (; done < held; done++) {
+    size_t word = list[done].u64 >> 1;
+    if (list[done].u64 & 1) obj_keep(window[word].obj);
+    else if (!hold(s, window, n, word)) break;
+  }
+  if (done == held) return true;
+  while (done > 0) obj_drop(&s->store, window[list[--done].u64 >> 1].obj);
+  return false;
+}
+
 /* The frames and windows of the region, in a segment of their own, which is
  * left through the frames below: at its end the loop halts. */
 static bool restore(Session *s, const Word *pc, const Cell *region) {
@@ -341,13 +370,7 @@ static bool restore(Session *s, const Word *pc, const Cell *region) {
     return vm_out_of_memory(s);
   }
   memcpy(window, from, n * sizeof *window);
-  size_t at = (size_t)(from - f), held = 0;
-  for (; ok && held < n; held++)
-    if (cell_field_counted(region, at + held)) ok = hold(s, window, n, held);
-  if (!ok) {
-    for (size_t i = 0; i + 1 < held; i++)
-      if (cell_field_counted(region, at + i))
-        obj_drop(&s->store, window[i].obj);
+  if (!hold_words(s, window, region)) {
     session_leave_segment(s);
     s->frame_top -= 3;
     return vm_out_of_memory(s);
@@ -389,6 +412,10 @@ bool sweep_again(Sweep *w) {
   while (w->heap.len && record_order(sweep_top(w)->record) > before &&
          VEC_RESERVE(&r.wanted, 1))
     VEC_PUSH(&r.wanted, sweep_pop(w));
+  if (!r.wanted.len) {
+    obj_drop(&s->store, &region->obj);
+    return vm_out_of_memory(s);
+  }
   Again outer = s->again;
   int level = s->level, depth = s->loop_depth;
   uint64_t count = s->record_count;

@@ -322,6 +322,7 @@ static const char *const commands[][WORDS] = {
     {"export"},
     {"lsp"},
     {"run", "--stats", "--trace", "/dev/null"},
+    {"run", "--tape-memory", "4k"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -116,4 +116,20 @@ for my $i (0 .. (is_release() ? 5 : 1) * @ways - 1) {
 is(join("\n", @wrong), '', "$count runs give the same bits");
 cmp_ok($again, '>', $count / 2, "in $again of them parts were computed again");
 
+# One that is asked several times computes its parts each time.
+my $twice = spew(scratch('twice.rly'), <<'END');
+def @go(%n: int32, %x: Tensor[(8), float32], %w: Tensor[(8), float32])
+    -> Tensor[(8), float32] {
+  if (%n == 0) { %x } else { @go(%n - 1, tanh(%x * %w) + 0.1f, %w) }
+}
+def @pulls(%w: Tensor[(8), float32]) {
+  let %r = vjp(fn (%w: Tensor[(8), float32]) { sum(@go(400, %w, %w)) }, %w);
+  (%r.1(1f), %r.1(2f), %r.1(1f))
+}
+@pulls(full(0.5f, shape=[8]));
+END
+my $asked = rly($twice)->{out};
+is(rly('--tape-memory', $_, $twice)->{out}, $asked, "pulled thrice, $_")
+    for '1', '4k', '16k';
+
 done_testing;

@@ -75,6 +75,23 @@ holds("a text's operators: allocations of a $_ fail", -s => 29, -c => $_,
 # Derivatives: the rules are checked while the program runs.
 holds('a gradient: allocations of a run fail', -s => 23, -c => 'run',
       file => 'tests/gradient/memory.rly');
+holds('parts of a differentiated run again: likewise', -s => 23, -c => 'run',
+      file => spew(scratch('again.rly'), <<'END'));
+def @loop(%n: int32, %x: Tensor[(8), float32], %w: Tensor[(8), float32])
+    -> Tensor[(8), float32] {
+  if (%n == 0) { %x } else { @loop(%n - 1, tanh(%x * %w) + 0.1f, %w) }
+}
+def @f(%w: Tensor[(8), float32]) { sum(@loop(60, %w, %w)) }
+grad(@f)(full(0.5f, shape=[8]));
+END
+# More values at a time than registers have numbers for without a cell.
+my $values = 4200;
+holds('a function of very many values: likewise', -s => 71, -c => 'run',
+      file => spew(scratch('wide.rly'), join '',
+                   "def \@f(%x: int32) {\n",
+                   (map { "  let %v$_ = %x + $_;\n" } 1 .. $values), '  (',
+                   join(', ', map { "%v$_" } 1 .. $values),
+                   ").7\n}\n\@f(1);\n"));
 holds('functions of any shape in rules: likewise', -s => 331, -c => 'run',
       file => 'tests/gradient/in_place.rly');
 

@@ -201,7 +201,8 @@ for my $name (qw(resnet tagger encoder quantized reader beams)) {
 my $data = '/usr/share/libonnx-testdata/data/node';
 SKIP: {
   skip 'libonnx-testdata is not installed: make deps-onnx', 2 unless -d $data;
-  my @names = sample(grep { !/^#/ } split /\n/,
+  # Strings are bytes in a program, and go out as such.
+  my @names = sample(grep { !/^#|^test_strnormalizer/ } split /\n/,
                      slurp('tests/onnx/passing.txt'));
   my (@refused, @dirs);
   mkdir scratch('node');

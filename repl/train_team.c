@@ -85,47 +85,41 @@ void train_leave(Training *t, int code, bool agreed) {
 /* --- Values as bytes -------------------------------------------------------
  */
 
-/* Values that are still to be visited, owned. */
-typedef struct Pending {
-  rly_value **items;
-  size_t count, room;
-} Pending;
+/* Values that are still to be visited, or made, owned. */
+typedef VEC(rly_value *) Values;
 
-static bool pend(Pending *p, rly_value *v) {
-  if (!v) return false;
-  if (p->count == p->room) {
-    size_t wider = p->room ? 2 * p->room : 64;
-    rly_value **more = realloc(p->items, wider * sizeof *more);
-    if (!more) return rly_value_free(v), false;
-    p->items = more;
-    p->room = wider;
+static bool values_push(Values *all, rly_value *v) {
+  if (v && VEC_RESERVE(all, 1)) {
+    VEC_PUSH(all, v);
+    return true;
   }
-  p->items[p->count++] = v;
-  return true;
+  rly_value_free(v);
+  return false;
 }
 
-static void pending_free(Pending *p) {
-  while (p->count) rly_value_free(p->items[--p->count]);
-  free(p->items);
+static void values_done(Values *all) {
+  while (all->len) rly_value_free(VEC_POP(all));
+  VEC_DONE(all);
 }
 
 /* Visits the tensors of a value in order; false: memory is out, or `see` says
  * so.  The fields of a value are taken from the stack's top, so that a list
  * needs no more room than one of its items. */
-static bool each_tensor(rly_value *v,
+static bool each_tensor(const Training *t, rly_value *v,
                         bool (*see)(void *data, rly_value *tensor),
                         void *data) {
-  Pending p = {0};
-  bool ok = pend(&p, rly_value_keep(v));
-  while (ok && p.count) {
-    rly_value *top = p.items[--p.count];
+  Values all;
+  VEC_INIT(&all, t->h->program->mem);
+  bool ok = values_push(&all, rly_value_keep(v));
+  while (ok && all.len) {
+    rly_value *top = VEC_POP(&all);
     if (rly_value_kind(top) == RLY_TENSOR) ok = see(data, top);
     else
       for (int i = rly_value_field_count(top) - 1; ok && i >= 0; i--)
-        ok = pend(&p, rly_value_field(top, i));
+        ok = values_push(&all, rly_value_field(top, i));
     rly_value_free(top);
   }
-  pending_free(&p);
+  values_done(&all);
   return ok;
 }
 
@@ -175,11 +169,11 @@ static bool see_copy(void *data, rly_value *tensor) {
 /* Of a value with the form that all sums have: room for them. */
 static bool make_sum(Training *t, rly_value *form) {
   Parts p = {0};
-  if (!each_tensor(form, see_part, &p)) return false;
+  if (!each_tensor(t, form, see_part, &p)) return false;
   t->parts = p.items = malloc((p.count + 1) * sizeof *p.items);
   if (!p.items) return false;
   p.count = p.bytes = 0;
-  if (!each_tensor(form, see_part, &p)) return false;
+  if (!each_tensor(t, form, see_part, &p)) return false;
   t->sum = team_sum_new(t->team, t->parts, p.count, p.bytes);
   t->form = rly_value_keep(form);
   return t->sum && t->form;
@@ -190,29 +184,19 @@ static bool make_sum(Training *t, rly_value *form) {
 
 /* A value whose fields are made one by one. */
 typedef struct Making {
-  rly_value *form, **fields;
-  int count, made;
+  rly_value *form;
+  int count;
+  Values fields;
 } Making;
 
-typedef struct Makings {
-  Making *items;
-  size_t count, room;
-} Makings;
+typedef VEC(Making) Makings;
 
-static bool begin_making(Makings *all, rly_value *form) {
-  if (!form) return false;
-  if (all->count == all->room) {
-    size_t wider = all->room ? 2 * all->room : 64;
-    Making *more = realloc(all->items, wider * sizeof *more);
-    if (!more) return rly_value_free(form), false;
-    all->items = more;
-    all->room = wider;
-  }
-  int count =
-      rly_value_kind(form) == RLY_TENSOR ? 0 : rly_value_field_count(form);
-  rly_value **fields = calloc((size_t)count + 1, sizeof *fields);
-  if (!fields) return rly_value_free(form), false;
-  all->items[all->count++] = (Making){form, fields, count, 0};
+static bool begin_making(const Training *t, Makings *all, rly_value *form) {
+  Making m = {.form = form};
+  if (!form || !VEC_RESERVE(all, 1)) return rly_value_free(form), false;
+  if (rly_value_kind(form) != RLY_TENSOR) m.count = rly_value_field_count(form);
+  VEC_INIT(&m.fields, t->h->program->mem);
+  VEC_PUSH(all, m);
   return true;
 }
 
@@ -230,41 +214,41 @@ static rly_value *finish_making(Copy *c, const Making *m) {
                                  c->bytes + p->offset);
   }
   if (!m->count) return rly_value_keep(m->form);
-  if (kind == RLY_TUPLE) return rly_value_tuple(s, m->count, m->fields);
+  rly_value *const *fields = m->fields.data;
+  if (kind == RLY_TUPLE) return rly_value_tuple(s, m->count, fields);
   return rly_value_construct(s, rly_value_type(m->form),
-                             rly_value_constructor(m->form), m->count,
-                             m->fields);
+                             rly_value_constructor(m->form), m->count, fields);
 }
 
-static void making_free(Making *m) {
-  for (int i = 0; i < m->made; i++) rly_value_free(m->fields[i]);
-  free(m->fields);
+static void making_done(Making *m) {
+  values_done(&m->fields);
   rly_value_free(m->form);
 }
 
 /* A value like the form, with the floats of the sum. */
 static rly_value *value_of_sum(const Training *t, const uint8_t *sum) {
   Copy c = {t, (uint8_t *)sum, 0};
-  Makings all = {0};
   rly_value *made = NULL;
-  bool ok = begin_making(&all, rly_value_keep(t->form));
-  while (ok && all.count) {
-    Making *m = &all.items[all.count - 1];
-    if (m->made < m->count) {
-      ok = begin_making(&all, rly_value_field(m->form, m->made));
+  Makings all;
+  VEC_INIT(&all, t->h->program->mem);
+  bool ok = begin_making(t, &all, rly_value_keep(t->form));
+  while (ok && all.len) {
+    Making *m = &VEC_LAST(&all);
+    if ((int)m->fields.len < m->count) {
+      int next = (int)m->fields.len;
+      ok = begin_making(t, &all, rly_value_field(m->form, next));
       continue;
     }
     made = finish_making(&c, m);
-    making_free(m);
-    all.count--;
+    making_done(m);
+    all.len--;
     ok = made;
-    if (!ok || !all.count) break;
-    m = &all.items[all.count - 1];
-    m->fields[m->made++] = made;
+    if (!ok || !all.len) break;
+    ok = values_push(&VEC_LAST(&all).fields, made);
     made = NULL;
   }
-  while (all.count) making_free(&all.items[--all.count]);
-  free(all.items);
+  while (all.len) making_done(&all.data[--all.len]);
+  VEC_DONE(&all);
   return made;
 }
 
@@ -295,7 +279,7 @@ static rly_status do_shard(Training *t, rly_value *batch, int64_t k) {
   rly_status status = call_at(t, "train.shard", batch, k, &v);
   if (status != RLY_OK) return status;
   Copy c = {t, team_sum_room(t->sum), 0};
-  bool ok = c.bytes && each_tensor(v, see_copy, &c);
+  bool ok = c.bytes && each_tensor(t, v, see_copy, &c);
   rly_value_free(v);
   if (!ok) return out_of_memory(t);
   team_sum_add(t->sum);

@@ -166,6 +166,49 @@ def cross_entropy(logits, target, weight):
     return Node((-np.log(p[at, target]) * weight).sum(), back)
 
 
+def log_softmax(a):
+    x = a.value - a.value.max(-1, keepdims=True)
+    y = x - np.log(np.exp(x).sum(-1, keepdims=True))
+    def back(g):
+        a.grad = a.grad + g - np.exp(y) * g.sum(-1, keepdims=True)
+    return Node(y, back)
+
+
+def transducer(log_p, labels):
+    """The sum of -log P(labels) over a batch, 0 is the blank; its derivative by
+    forward and backward probabilities (Graves 2012, 2.4)."""
+    y = log_p.value
+    n, frames, states, _ = y.shape
+    d, whole = np.zeros_like(y), 0.0
+    for b in range(n):
+        blank = y[b, :, :, 0]
+        said = np.full((frames, states), -np.inf)
+        for u in range(states - 1):
+            said[:, u] = y[b, :, u, labels[b, u]]
+        alpha = np.full((frames, states), -np.inf)
+        beta = np.full((frames + 1, states + 1), -np.inf)
+        for t in range(frames):
+            for u in range(states):
+                ways = [0.0] if t == u == 0 else []
+                if t: ways.append(alpha[t - 1, u] + blank[t - 1, u])
+                if u: ways.append(alpha[t, u - 1] + said[t, u - 1])
+                alpha[t, u] = np.logaddexp.reduce(ways)
+        beta[frames, states - 1] = 0
+        for t in reversed(range(frames)):
+            for u in reversed(range(states)):
+                beta[t, u] = np.logaddexp(beta[t + 1, u] + blank[t, u],
+                                          beta[t, u + 1] + said[t, u])
+        p = beta[0, 0]
+        whole -= p
+        d[b, :, :, 0] -= np.exp(alpha + blank + beta[1:, :states] - p)
+        for u in range(states - 1):
+            d[b, :, u, labels[b, u]] -= np.exp(
+                alpha[:, u] + said[:, u] + beta[:frames, u + 1] - p)
+    def back(g):
+        log_p.grad = log_p.grad + g * d
+    return Node(whole, back)
+
+
 def square_error(a, target):
     def back(g):
         a.grad = a.grad + g * 2 * (a.value - target)
@@ -371,6 +414,27 @@ def drawn(name, flags, words, steps):
     return [found[f"out{i}"] for i in range(len(found))]
 
 
+def transcribe(w, batch):
+    (w_ih, w_hh, b_ih, b_hh, said_ih, said_hh, said_b, said_c, out, bias) = w
+    frames, letters = batch
+    n = len(frames)
+    heard, said = [], []
+    h = Node(np.zeros((n, 24)))
+    for t in range(16):
+        h = gru_step(Node(frames[:, t]), h, w_ih, w_hh, b_ih, b_hh)
+        heard.append(shaped(h, (n, 1, 1, 24)))
+    h = Node(np.zeros((n, 24)))
+    for u in range(5):
+        before = letters[:, u - 1] if u else np.zeros(n, int)
+        h = gru_step(Node(np.eye(8)[before]), h, said_ih, said_hh, said_b,
+                     said_c)
+        said.append(shaped(h, (n, 1, 1, 24)))
+    both = tanh(add(joined(heard, 1), joined(said, 2)))
+    logits = add(dense(shaped(both, (n * 80, 24)), out), bias)
+    log_p = log_softmax(shaped(logits, (n, 16, 5, 8)))
+    return total([transducer(log_p, letters)], 1 / n)
+
+
 def losses(name, loss, rate, flags, words, steps, tensors_each):
     found = drawn(name, flags, words, steps)
     count = len(found) - steps * tensors_each
@@ -412,7 +476,8 @@ with open("tests/train/learn.tsv", "w") as f:
             ("stack", stack, 0.01, drawn_steps(20), [], 20, 1),
             ("phrases", phrases, 0.01, drawn_steps(10), [], 10, 1),
             ("sort", sort, 0.003, drawn_steps(10), [], 10, 1),
-            ("spot", spot, 0.01, drawn_steps(10), [], 10, 2)]:
+            ("spot", spot, 0.01, drawn_steps(10), [], 10, 2),
+            ("transcribe", transcribe, 0.01, drawn_steps(10), [], 10, 2)]:
         flags = flags + ["--lr", str(rate)]
         told = losses(name, loss, rate, flags, words, steps, tensors_each)
         f.write("\t".join([name, " ".join(flags + words)]

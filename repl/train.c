@@ -276,6 +276,7 @@ static int run_train(Host *h) {
                 .epochs = (int64_t)h->cli->epochs};
   strbuf_init(&t.text, h->program->mem);
   strbuf_init(&t.settings, h->program->mem);
+  VEC_INIT(&t.curve, h->program->mem);
   int code = train_join(&t);
   if (!code) code = begin_together(&t);
   bool agreed = code;
@@ -287,6 +288,7 @@ static int run_train(Host *h) {
   free(t.made);
   strbuf_done(&t.text);
   strbuf_done(&t.settings);
+  VEC_DONE(&t.curve);
   return code;
 }
 

@@ -32,12 +32,13 @@ typedef struct Training {
   const char *weights;       /* the param whose paths name them; "": none */
   rly_session *session;
   int64_t step, steps, per_epoch, epochs;
-  int64_t saved; /* the step of the last checkpoint; -1: none */
-  double smooth; /* loss, over some 20 steps; NaN: none yet */
-  double begun;  /* when this process began */
-  int64_t first; /* the step it began at */
-  int64_t seen;  /* examples since then */
-  double shown;  /* when the last line was written */
+  int64_t saved;     /* the step of the last checkpoint; -1: none */
+  double smooth;     /* loss, over some 20 steps; NaN: none yet */
+  VEC(double) curve; /* the mean losses of the epochs since `begun` */
+  double begun;      /* when this process began */
+  int64_t first;     /* the step it began at */
+  int64_t seen;      /* examples since then */
+  double shown;      /* when the last line was written */
   FILE *log;
   const Team *team; /* of several processes; NULL: this one alone */
   TeamSum *sum;     /* over the shards of all */

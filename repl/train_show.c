@@ -3,11 +3,14 @@
  *
  *   epoch 3/10  step 300/1000  loss 0.0123  norm 0.31  rate 0.001  1250/s  9 s
  *
+ * At a terminal that of an epoch ends with the curve of its losses, as blocks.
+ *
  * On a pipe there is a line for each epoch, and one every PATIENCE seconds. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
+#include "repl/display.h"
 #include "repl/train.h"
 
 enum { PATIENCE = 10 };
@@ -89,6 +92,29 @@ static void put_line(const Training *t, const StepReport *r,
   strbuf_add(out, e ? "" : " left");
 }
 
+enum { CURVE_MOST = 40 };
+
+/* The losses of the epochs, the latest `room` of them: a full block for the
+ * largest, the lowest for the least. */
+static void put_curve(const Training *t, size_t room, StrBuf *out) {
+  bool blocks = display_unicode();
+  size_t n = t->curve.len < room ? t->curve.len : room;
+  const double *at = t->curve.data + (t->curve.len - n);
+  double low = INFINITY, high = -INFINITY;
+  for (size_t i = 0; i < n; i++) {
+    low = fmin(low, at[i]);
+    high = fmax(high, at[i]);
+  }
+  if (n < 2) return;
+  strbuf_add(out, "  ");
+  for (size_t i = 0; i < n; i++) {
+    double share = high > low ? (at[i] - low) / (high - low) : 0;
+    int level = isfinite(share) ? (int)(share * 7.99) : 7;
+    if (blocks) strbuf_add_code_point(out, 0x2581 + (uint32_t)level);
+    else strbuf_add_char(out, ".:-=+*%#"[level]);
+  }
+}
+
 /* mpirun gives its processes terminals of its own, wherever it writes itself.
  */
 static bool is_drawn(const Training *t) {
@@ -104,7 +130,9 @@ static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
   strbuf_init(&line, t->h->program->mem);
   if (drawn) strbuf_add_char(&line, '\r');
   put_line(t, r, e, &line);
-  size_t room = (size_t)terminal_width();
+  size_t room = (size_t)terminal_width(), used = line.len + 3;
+  if (drawn && e && used + CURVE_MOST / 4 < room)
+    put_curve(t, room - used < CURVE_MOST ? room - used : CURVE_MOST, &line);
   if (drawn && !e && line.len > room) line.len = room;
   if (drawn) strbuf_add(&line, "\x1b[K");
   if (e || !drawn) strbuf_add_char(&line, '\n');
@@ -129,6 +157,7 @@ void train_show_step(Training *t, const StepReport *r) {
 
 void train_show_epoch(Training *t, const StepReport *r, const EpochReport *e) {
   log_epoch(t, e);
+  if (VEC_RESERVE(&t->curve, 1)) VEC_PUSH(&t->curve, e->loss);
   write_line(t, r, e);
 }
 

@@ -6,6 +6,7 @@
 # kills a run so many times (make kill-train).
 use strict;
 use warnings;
+use utf8;
 use lib 'tests/t';
 use List::Util qw(sum);
 use Rly;
@@ -291,12 +292,17 @@ is_deeply($by_loop->{out0}{data},
 
 SKIP: {
   my $why = screen_missing();
-  skip $why, 3 if $why;
+  skip $why, 5 if $why;
   my $screen = Screen->new(args => [@train, '--epochs', 1000000, '-o',
                                     scratch('screen')], columns => 60);
   $screen->expect(qr/^epoch \d+\/1000000  step \d+.{20,}/m, 'a line is drawn');
   $screen->type("\cC");
   $screen->expect(qr/^stopped behind step/m, 'Ctrl-C ends it');
   $screen->ends(130);
+  $screen = Screen->new(args => [@train, '--epochs', 4, '-o',
+                                 scratch('curve')], columns => 130);
+  $screen->ends(0);
+  like($screen->all, qr/^epoch 4\/4  .* s  █[▁▂▃▄▅▆▇]{3}$/m,
+       'the curve of the epochs');
 }
 done_testing;

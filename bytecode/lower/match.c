@@ -495,6 +495,7 @@ Reg lower_match(Lower *l, const Expr *e, Reg dst) {
   VEC_INIT(&m.loaded, l->code->mem);
   ptrmap_init(&m.fields, l->code->mem);
   ptrmap_init(&m.binding, l->code->mem);
+  ptrmap_init(&m.tests, l->code->mem);
   ptrmap_init(&m.shared, l->code->mem);
   int n = e->match->arm_count;
   m.arms = ARENA_ARRAY(l->arena, ArmInfo, (size_t)n + 1);
@@ -520,6 +521,7 @@ Reg lower_match(Lower *l, const Expr *e, Reg dst) {
   VEC_DONE(&m.loaded);
   ptrmap_done(&m.fields);
   ptrmap_done(&m.binding);
+  ptrmap_done(&m.tests);
   ptrmap_done(&m.shared);
   if (dst == DST_TAIL) return NO_REG;
   lazy_join(l, m.lazy);

@@ -59,7 +59,9 @@ typedef struct Matcher {
   size_t nodes, nodes_most; /* of the tree; more: the arms are tried in turn */
   bool too_many;
   bool guarded;   /* some arm has a guard */
-  PtrMap binding; /* a pattern of more than one level -> NULL: binds nothing */
+  /* Of patterns of more than one level: NULL, where one binds nothing; how many
+   * tests one makes. */
+  PtrMap binding, tests;
   PtrMap shared;  /* a variable of alternatives -> Reg */
   Part *first;    /* shown when nothing matches */
   Span keyword;   /* blamed then */

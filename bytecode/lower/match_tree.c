@@ -80,12 +80,17 @@ Part **field_parts(Matcher *m, Part *p, const Pattern *pattern) {
 
 /* --- Building the tree -------------------------------------------------- */
 
-/* Patterns nest no deeper than the parser lets them. */
-static int test_count(const Pattern *p) {
+/* How many tests a pattern makes at its part.  Each level asks this of those
+ * within it, as in binds(). */
+static int test_count(Matcher *m, const Pattern *p) {
   if (p->kind == PT_CTOR || p->kind == PT_LITERAL) return 1;
+  if (p->kind != PT_TUPLE) return 0;
+  bool deep = p->height > 1;
+  if (deep && ptrmap_has(&m->tests, p))
+    return (int)(intptr_t)ptrmap_get(&m->tests, p);
   int n = 0;
-  for (int i = 0; p->kind == PT_TUPLE && i < p->count; i++)
-    n += test_count(p->fields[i]);
+  for (int i = 0; i < p->count; i++) n += test_count(m, p->fields[i]);
+  if (deep) ptrmap_put(&m->tests, p, (void *)(intptr_t)n);
   return n;
 }
 
@@ -93,7 +98,7 @@ static int test_count(const Pattern *p) {
 static void add_tests(Matcher *m, Row *row, Part *p, const Pattern *pattern) {
   if (pattern->kind == PT_CTOR || pattern->kind == PT_LITERAL) {
     row->tests[row->count++] = (Test){p, pattern};
-  } else if (pattern->kind == PT_TUPLE && test_count(pattern) > 0) {
+  } else if (pattern->kind == PT_TUPLE && test_count(m, pattern) > 0) {
     Part **fields = field_parts(m, p, pattern);
     for (int i = 0; fields && i < pattern->count; i++)
       add_tests(m, row, fields[i], pattern->fields[i]);
@@ -112,7 +117,7 @@ static Row specialise(Matcher *m, const Row *row, const Test *test) {
   const Pattern *pattern = test ? test->pattern : NULL;
   size_t n = (size_t)row->count;
   for (int i = 0; pattern && i < pattern->count; i++)
-    n += (size_t)test_count(pattern->fields[i]);
+    n += (size_t)test_count(m, pattern->fields[i]);
   Row to = {.arm = row->arm, .tests = ARENA_ARRAY(m->l->arena, Test, n + 1)};
   m->nodes += n;
   if (!to.tests) return m->l->failed = true, to;
@@ -295,7 +300,7 @@ static Row *first_rows(Matcher *m, const Roots *roots) {
     const Pattern *pattern = m->match->arms[i].pattern;
     rows[i].arm = i;
     rows[i].tests =
-        ARENA_ARRAY(l->arena, Test, (size_t)test_count(pattern) + 1);
+        ARENA_ARRAY(l->arena, Test, (size_t)test_count(m, pattern) + 1);
     if (!rows[i].tests) return NULL;
     if (roots->count < 0) {
       add_tests(m, &rows[i], roots->parts[0], pattern);

@@ -197,6 +197,11 @@ my %shapes = (
   },
   'literal patterns' =>
       chain('match? (9) { ', '<i> => <j>, ', '_ => 0 }'),
+  'literals in tuples' => sub {
+    my ($open, $close) = ('(' x $_[0], ',)' x $_[0]);
+    return "def \@f(%x: ${open}int32$close) { match? (%x) { "
+        . "${open}8$close => 1, ${open}7$close => 2 } } \@f(${open}7$close)";
+  },
   'tuple patterns' => nest('(', '_', ',)', 'match (1) { ', ' => 1 }'),
   'constructor patterns' =>
       nest('S(', '_', ')', "$nat match (Z) { ", ' => 1, _ => 2 }'),
@@ -319,6 +324,7 @@ my @values = (
   ['inferred pairs', 100_000, '1'],
   ['constructor patterns', 20_000, '2'],
   ['matching tuples', 100_000, '7'],
+  ['literals in tuples', 100_000, '2'],
   ['literal patterns', 100_000, '8'],
   ['attribute lists', 100_000, qr/E0111/],
   ['deep number', 100_000, qr/^S\(S\(S\(.*\)\)\)$/],

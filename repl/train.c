@@ -164,9 +164,11 @@ static void find_nan(Training *t) {
   t->h = old;
 }
 
+/* The sum is the same in all processes, so all stop. */
 static int stop_at_nan(Training *t, const StepReport *r) {
   train_show_end(t);
   int status = train_keep(t);
+  t->agreed = !status;
   if (status || !train_leads(t)) return status ? status : 2;
   bool loss = !isfinite(r->loss);
   double x = loss ? r->loss : r->norm;
@@ -219,6 +221,7 @@ static int say_end(Training *t) {
   train_show_end(t);
   int code = train_keep(t);
   if (!code) code = train_write_weights(t, "weights");
+  t->agreed = !code;
   if (code) return code;
   snprintf(line, sizeof line,
            stopped ? "stopped behind step %lld of %lld; the same command with "
@@ -263,9 +266,12 @@ static int begin(Training *t) {
 /* The process that leads goes first: what is wrong is then said once. */
 static int begin_together(Training *t) {
   int code = (int)train_agree(t, train_leads(t) ? begin(t) : 0);
-  if (code || !t->team) return code;
-  t->step = train_agree(t, train_leads(t) ? t->step : 0);
-  return (int)train_agree(t, train_leads(t) ? 0 : begin(t));
+  if (!code && t->team) {
+    t->step = train_agree(t, train_leads(t) ? t->step : 0);
+    code = (int)train_agree(t, train_leads(t) ? 0 : begin(t));
+  }
+  t->agreed = code;
+  return code;
 }
 
 /* A context's memory is its program's, and so is the texts'. */
@@ -279,10 +285,9 @@ static int run_train(Host *h) {
   VEC_INIT(&t.curve, h->program->mem);
   int code = train_join(&t);
   if (!code) code = begin_together(&t);
-  bool agreed = code;
   if (!code) code = h->cli->print ? print_program(&t) : train(&t);
   host_report(h);
-  train_leave(&t, code, agreed || code == 2 || code == 130);
+  train_leave(&t, code);
   if (t.session) host_session_free(h, t.session);
   if (t.log && t.log != stdout) fclose(t.log);
   free(t.made);

@@ -41,6 +41,7 @@ typedef struct Training {
   double shown;      /* when the last line was written */
   FILE *log;
   const Team *team; /* of several processes; NULL: this one alone */
+  bool agreed;      /* All processes know that it ends. */
   TeamSum *sum;     /* over the shards of all */
   TeamPart *parts;  /* what its bytes are */
   rly_value *form;  /* a value such as the sum is to be */
@@ -61,8 +62,8 @@ bool train_leads(const Training *t);
 int64_t train_agree(const Training *t, int64_t mine);
 /* What @train.step() does, together. */
 rly_status train_team_step(Training *t, rly_value **out);
-/* Ends the team: with a code that the others do not know of, all processes. */
-void train_leave(Training *t, int code, bool agreed);
+/* Leaves the team.  Where not all have agreed to end, this ends the others. */
+void train_leave(Training *t, int code);
 
 /* --- train_text.c --------------------------------------------------------- */
 

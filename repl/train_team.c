@@ -71,13 +71,13 @@ int64_t train_agree(const Training *t, int64_t mine) {
   return t->team ? team_most(t->team, mine) : mine;
 }
 
-void train_leave(Training *t, int code, bool agreed) {
+void train_leave(Training *t, int code) {
   team_sum_free(t->sum);
   free(t->parts);
   rly_value_free(t->form);
   t->form = NULL;
   if (!t->team) return;
-  if (code && !agreed) t->team->abort(code);
+  if (!t->agreed) t->team->abort(code);
   t->team->leave();
   t->team = NULL;
 }
@@ -255,15 +255,18 @@ static rly_value *value_of_sum(const Training *t, const uint8_t *sum) {
 /* --- A step -----------------------------------------------------------------
  */
 
-static rly_status call_at(Training *t, const char *name, rly_value *a,
-                          int64_t k, rly_value **out) {
-  int32_t n = (int32_t)k;
-  rly_value *at = rly_value_of_elements(t->session, "int32", 0, NULL, &n);
-  rly_value *args[2] = {a ? a : at, at};
+/* name(batch, k); name(k) where `batch` is NULL. */
+static rly_status call_with(Training *t, const char *name, rly_value *batch,
+                            int64_t k, rly_value **out) {
+  int32_t n = (int32_t)k, count = 0;
+  rly_value *number = rly_value_of_elements(t->session, "int32", 0, NULL, &n);
+  rly_value *args[2];
   *out = NULL;
-  rly_status status =
-      at ? rly_session_call(t->session, name, a ? 2 : 1, args, out) : RLY_LIMIT;
-  rly_value_free(at);
+  if (!number) return RLY_LIMIT;
+  if (batch) args[count++] = batch;
+  args[count++] = number;
+  rly_status status = rly_session_call(t->session, name, count, args, out);
+  rly_value_free(number);
   return status;
 }
 
@@ -272,11 +275,10 @@ static rly_status out_of_memory(Training *t) {
   return RLY_LIMIT;
 }
 
-/* The numbers of shard k go into the sum; without `sum` only its form is
- * asked for, by a process that has no shard of the first batch. */
+/* The numbers of shard k go into the sum. */
 static rly_status do_shard(Training *t, rly_value *batch, int64_t k) {
   rly_value *v;
-  rly_status status = call_at(t, "train.shard", batch, k, &v);
+  rly_status status = call_with(t, "train.shard", batch, k, &v);
   if (status != RLY_OK) return status;
   Copy c = {t, team_sum_room(t->sum), 0};
   bool ok = c.bytes && each_tensor(t, v, see_copy, &c);
@@ -286,11 +288,13 @@ static rly_status do_shard(Training *t, rly_value *batch, int64_t k) {
   return RLY_OK;
 }
 
-/* The first batch tells of what form a shard's part is. */
+/* What a shard gives has the same form for all shards.  Each process learns it
+ * from shard 0 of the first batch, since it may have no shard of its own there;
+ * process 0 so computes that one twice. */
 static rly_status find_form(Training *t, rly_value *batch) {
   if (t->sum) return RLY_OK;
   rly_value *v;
-  rly_status status = call_at(t, "train.shard", batch, 0, &v);
+  rly_status status = call_with(t, "train.shard", batch, 0, &v);
   if (status != RLY_OK) return status;
   bool ok = make_sum(t, v);
   rly_value_free(v);
@@ -316,7 +320,7 @@ static rly_status sum_shards(Training *t, rly_value *batch, rly_value **out) {
 
 rly_status train_team_step(Training *t, rly_value **out) {
   rly_value *args[2] = {NULL, NULL};
-  rly_status status = call_at(t, "train.batch", NULL, t->step, &args[1]);
+  rly_status status = call_with(t, "train.batch", NULL, t->step, &args[1]);
   if (status == RLY_OK) status = sum_shards(t, args[1], &args[0]);
   if (status == RLY_OK)
     status = rly_session_call(t->session, "train.apply", 2, args, out);

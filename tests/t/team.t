@@ -125,4 +125,16 @@ said_once('a loss that is no number', qr/step 2: the loss is NaN/, 'train',
           $root, '--shards', 3, '--lr', 1, '--optimizer', 'sgd', '-o',
           scratch('nan'));
 
+# A process whose shard fails ends the others, which wait for its sum.  With
+# this seed the first shard, of which all learn the sum's form, is another.
+my $third = spew(scratch('third.rly'), <<'END');
+param @w: Tensor[(1), float32] = [1f];
+def @data() { ([[1f], [1f], [9f]],) }
+def @loss(%w: Tensor[(1), float32], %x: Tensor[(?, 1), float32]) -> float32 {
+  if (max(%x) > 5f) { fail(message="too large") } else { sum(%x * %w) }
+}
+END
+said_once('a shard that fails', qr/error\[E\d+\]: too large/, 'train', $third,
+          '--shards', 3, '--seed', 3, '-o', scratch('third'));
+
 done_testing();

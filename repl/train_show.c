@@ -92,20 +92,23 @@ static void put_line(const Training *t, const StepReport *r,
   strbuf_add(out, e ? "" : " left");
 }
 
-enum { CURVE_MOST = 40 };
+/* A curve shows so many epochs; with less room than the least there is none. */
+enum { CURVE_LEAST = 11, CURVE_MOST = 40 };
 
-/* The losses of the epochs, the latest `room` of them: a full block for the
+/* The losses of the latest epochs, in so many columns: a full block for the
  * largest, the lowest for the least. */
-static void put_curve(const Training *t, size_t room, StrBuf *out) {
+static void put_curve(const Training *t, size_t columns, StrBuf *out) {
   bool blocks = display_unicode();
-  size_t n = t->curve.len < room ? t->curve.len : room;
+  size_t room = columns > 3 ? columns - 3 : 0; /* two spaces and the cursor */
+  size_t most = room < CURVE_MOST ? room : CURVE_MOST;
+  size_t n = t->curve.len < most ? t->curve.len : most;
   const double *at = t->curve.data + (t->curve.len - n);
   double low = INFINITY, high = -INFINITY;
   for (size_t i = 0; i < n; i++) {
     low = fmin(low, at[i]);
     high = fmax(high, at[i]);
   }
-  if (n < 2) return;
+  if (n < 2 || room < CURVE_LEAST) return;
   strbuf_add(out, "  ");
   for (size_t i = 0; i < n; i++) {
     double share = high > low ? (at[i] - low) / (high - low) : 0;
@@ -115,8 +118,7 @@ static void put_curve(const Training *t, size_t room, StrBuf *out) {
   }
 }
 
-/* mpirun gives its processes terminals of its own, wherever it writes itself.
- */
+/* mpirun gives its processes terminals, whatever its own output is. */
 static bool is_drawn(const Training *t) {
   return !t->team && is_terminal(stdout);
 }
@@ -130,9 +132,8 @@ static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
   strbuf_init(&line, t->h->program->mem);
   if (drawn) strbuf_add_char(&line, '\r');
   put_line(t, r, e, &line);
-  size_t room = (size_t)terminal_width(), used = line.len + 3;
-  if (drawn && e && used + CURVE_MOST / 4 < room)
-    put_curve(t, room - used < CURVE_MOST ? room - used : CURVE_MOST, &line);
+  size_t room = (size_t)terminal_width();
+  if (drawn && e && line.len < room) put_curve(t, room - line.len, &line);
   if (drawn && !e && line.len > room) line.len = room;
   if (drawn) strbuf_add(&line, "\x1b[K");
   if (e || !drawn) strbuf_add_char(&line, '\n');

@@ -82,8 +82,7 @@ void train_leave(Training *t, int code) {
   t->team = NULL;
 }
 
-/* --- Values as bytes -------------------------------------------------------
- */
+/* --- Values as bytes ----------------------------------------------------- */
 
 /* Values that are still to be visited, or made, owned. */
 typedef VEC(rly_value *) Values;
@@ -179,8 +178,7 @@ static bool make_sum(Training *t, rly_value *form) {
   return t->sum && t->form;
 }
 
-/* --- Bytes as values -------------------------------------------------------
- */
+/* --- Bytes as values ----------------------------------------------------- */
 
 /* A value whose fields are made one by one. */
 typedef struct Making {
@@ -252,8 +250,7 @@ static rly_value *value_of_sum(const Training *t, const uint8_t *sum) {
   return made;
 }
 
-/* --- A step -----------------------------------------------------------------
- */
+/* --- A step -------------------------------------------------------------- */
 
 /* name(batch, k); name(k) where `batch` is NULL. */
 static rly_status call_with(Training *t, const char *name, rly_value *batch,

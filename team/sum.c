@@ -42,8 +42,7 @@ struct TeamSum {
   uint8_t *total;
 };
 
-/* --- Shapes ----------------------------------------------------------------
- */
+/* --- Shapes -------------------------------------------------------------- */
 
 static int64_t first_of(const TeamSum *s, int rank) {
   int size = s->team->size;
@@ -63,8 +62,7 @@ static size_t slice_size(const TeamSum *s, int rank) {
   return slice_begin(s, rank + 1) - slice_begin(s, rank);
 }
 
-/* --- Adding ----------------------------------------------------------------
- */
+/* --- Adding -------------------------------------------------------------- */
 
 #define ADD(T, SUM)                            \
   do {                                         \
@@ -84,7 +82,7 @@ static void add_numbers(DType dtype, uint8_t *to, const uint8_t *from,
     case DT_BFLOAT16:
       ADD(uint16_t, f32_to_bf16(bf16_to_f32(a[i]) + bf16_to_f32(b[i])));
       break;
-    default: break;
+    default: break; /* A part is of a float (team.h). */
   }
 }
 
@@ -197,8 +195,7 @@ static bool receive_slices(TeamSum *s) {
   return true;
 }
 
-/* --- Sums of this process --------------------------------------------------
- */
+/* --- Sums of this process ------------------------------------------------ */
 
 TeamSum *team_sum_new(const Team *team, const TeamPart *parts, size_t count,
                       size_t bytes) {
@@ -268,8 +265,7 @@ void team_sum_add(TeamSum *s) {
   s->team->progress();
 }
 
-/* --- The sum of all --------------------------------------------------------
- */
+/* --- The sum of all ------------------------------------------------------ */
 
 /* The total of my slice: all nodes in the order of their shards. */
 static void add_slices(TeamSum *s) {
@@ -305,8 +301,7 @@ const uint8_t *team_sum_end(TeamSum *s) {
   return s->total;
 }
 
-/* --- What all know ---------------------------------------------------------
- */
+/* --- What all know ------------------------------------------------------- */
 
 int64_t team_most(const Team *team, int64_t mine) {
   /* Process 0 finds it and tells the others. */

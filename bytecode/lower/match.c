@@ -331,8 +331,7 @@ static void emit_literals(Matcher *m, const Roots *roots, const Node *node) {
   if (node->otherwise) emit_case(m, roots, node->otherwise);
 }
 
-/* --- Arms in turn ----------------------------------------------------------
- */
+/* --- Arms in turn -------------------------------------------------------- */
 
 /* A constructor that has no sibling needs no test. */
 static void test_pattern(Matcher *m, Part *p, const Pattern *pattern,

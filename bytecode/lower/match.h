@@ -58,13 +58,13 @@ typedef struct Matcher {
   size_t lazy;
   size_t nodes, nodes_most; /* of the tree; more: the arms are tried in turn */
   bool too_many;
-  bool guarded;   /* some arm has a guard */
+  bool guarded; /* some arm has a guard */
   /* Of patterns of more than one level: NULL, where one binds nothing; how many
    * tests one makes. */
   PtrMap binding, tests;
-  PtrMap shared;  /* a variable of alternatives -> Reg */
-  Part *first;    /* shown when nothing matches */
-  Span keyword;   /* blamed then */
+  PtrMap shared; /* a variable of alternatives -> Reg */
+  Part *first;   /* shown when nothing matches */
+  Span keyword;  /* blamed then */
 } Matcher;
 
 /* The roots an arm's pattern stands for: one, or the fields of a tuple that

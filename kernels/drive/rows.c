@@ -18,8 +18,7 @@ enum {
   PARTS = 16,
 };
 
-/* --- Rows by number --------------------------------------------------------
- */
+/* --- Rows by number ------------------------------------------------------ */
 
 typedef struct Rows {
   RowBlocks blocks;
@@ -92,8 +91,7 @@ static void copy_rows(const Rows *rows, int64_t row, int64_t n, int64_t column,
   }
 }
 
-/* --- Products --------------------------------------------------------------
- */
+/* --- Products ------------------------------------------------------------ */
 
 /* The rows of b from `first` on, as panels ask for them. */
 typedef struct Source {
@@ -215,8 +213,7 @@ Tensor *rows_product(const OpCall *call, RowBlocks a, RowBlocks b) {
   return out;
 }
 
-/* --- Sums ------------------------------------------------------------------
- */
+/* --- Sums ---------------------------------------------------------------- */
 
 static void add_row(float *to, const Tensor *t, int64_t row, int64_t n) {
   const float *x = (const float *)t->data + row * t->strides[0];

@@ -2,8 +2,8 @@
  * in whatever order it likes (`make bench-mpi`).
  *
  * Each process has one shard, as MPI_Allreduce has one part of each.  The two
- * take turns; the least time of each counts, as long as the slowest process'.
- */
+ * take turns; the least time of each counts, in which a round takes as long as
+ * its slowest process. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

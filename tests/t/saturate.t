@@ -79,7 +79,7 @@ gives(rly('opt', '--saturate', '--cost', 'weight', @fast, $chain), 1, '',
   qr/rows or measured/, 'an unknown cost');
 
 # The library's rules, to the bit, on programs of all kinds.
-my @library = map { ('--rules', $_) } 
+my @library = map { ('--rules', $_) }
   glob 'stdlib/rules/{SimplifyExpr,bits,shapes}.rly';
 for my $file (qw(docs/optimiser/layer.rly tests/run/law.rly
                  tests/run/chains.rly tests/run/cells.rly)) {

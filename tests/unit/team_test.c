@@ -85,8 +85,7 @@ static const Team calls = {.send = send_to,
                            .abort = stop,
                            .leave = nothing};
 
-/* --- The sum ---------------------------------------------------------------
- */
+/* --- The sum ------------------------------------------------------------- */
 
 /* Parts of several dtypes, so that slices begin within them. */
 enum { SINGLES = 37, HALVES = 21, BRAINS = 5, BYTES = 64 * 5 };

@@ -157,39 +157,46 @@ static bool fill_words(Session *s, const Windows *w, Cell *r, size_t at) {
   return true;
 }
 
+/* All but the words; gives the place of these. */
+static size_t fill_header(Session *s, const Windows *w, Cell *r,
+                          const Word *resume, bool counted) {
+  Value *f = cell_fields(r);
+  size_t frames = w->all.len - 1, at = REGION_FIXED;
+  f[REGION_ORDER].bits = order_at(1, s->record_count);
+  f[REGION_PC].bits = (uint64_t)(uintptr_t)resume;
+  f[REGION_TOP].bits = VEC_LAST(&w->all).first;
+  f[REGION_FRAMES].bits = frames;
+  f[REGION_WORDS].bits = w->words;
+  f[REGION_HELD].bits = 0;
+  f[REGION_COUNTED].bits = counted;
+  f[REGION_INTERVAL].bits = s->again.interval;
+  for (size_t i = 0; i < frames; i++) {
+    f[at++].bits = (uint64_t)(uintptr_t)(w->all.data[i].pc + 2);
+    f[at++].bits = w->all.data[i].first;
+  }
+  return at;
+}
+
+static Cell *copy_windows(Session *s, const Windows *w, const Word *resume,
+                          bool counted) {
+  size_t all = REGION_FIXED + 2 * (w->all.len - 1) + w->words + w->live;
+  Cell *r = all < INT32_MAX ? blank_cell(s, 0, (int)all) : NULL;
+  if (!r) return NULL;
+  size_t at = fill_header(s, w, r, resume, counted);
+  if (fill_words(s, w, r, at)) return r;
+  obj_drop(&s->store, &r->obj);
+  return NULL;
+}
+
 /* The state above the frame `base`, to go on from at `resume`.  NULL: memory
  * ran out, or, which is no fault, there is no copy of it. */
 static Cell *region_new(Session *s, size_t base, const Word *resume,
                         bool counted) {
   Windows w = {0};
   VEC_INIT(&w.all, s->mem);
-  Cell *r = NULL;
-  bool ok = find_windows(s, base, &w);
-  if (mem_exhausted(s->mem)) ok = false;
-  size_t frames = ok ? w.all.len - 1 : 0, words = REGION_FIXED + 2 * frames;
-  size_t all = words + w.words + w.live;
-  if (ok && all < INT32_MAX && !mem_exhausted(s->mem))
-    r = blank_cell(s, 0, (int)all);
-  if (r) {
-    Value *f = cell_fields(r);
-    f[REGION_ORDER].bits = (uint64_t)1 << 48 | s->record_count;
-    f[REGION_PC].bits = (uint64_t)(uintptr_t)resume;
-    f[REGION_TOP].bits = VEC_LAST(&w.all).first;
-    f[REGION_FRAMES].bits = frames;
-    f[REGION_WORDS].bits = w.words;
-    f[REGION_HELD].bits = 0;
-    f[REGION_COUNTED].bits = counted;
-    f[REGION_INTERVAL].bits = s->again.interval;
-    for (size_t i = 0; i < frames; i++) {
-      f[REGION_FIXED + 2 * i].bits =
-          (uint64_t)(uintptr_t)(w.all.data[i].pc + 2);
-      f[REGION_FIXED + 2 * i + 1].bits = w.all.data[i].first;
-    }
-    if (!fill_words(s, &w, r, words)) {
-      obj_drop(&s->store, &r->obj);
-      r = NULL;
-    }
-  }
+  Cell *r = find_windows(s, base, &w) && !mem_exhausted(s->mem)
+                ? copy_windows(s, &w, resume, counted)
+                : NULL;
   VEC_DONE(&w.all);
   return r;
 }
@@ -209,7 +216,23 @@ static void look_after(Session *s, uint64_t records) {
     s->again.next = s->again.last;
 }
 
+static size_t live_bytes(const Session *s) {
+  return atomic_load(&mem_root(s->mem)->live);
+}
+
+/* How much the outermost run has added to what was live. */
+static size_t tape_size(const Session *s) {
+  size_t live = live_bytes(s);
+  return live > s->tape_start ? live - s->tape_start : 0;
+}
+
+void session_note_tape(Session *s) {
+  size_t tape = tape_size(s);
+  if (tape > s->stats.tape_bytes) s->stats.tape_bytes = tape;
+}
+
 void again_begin(Session *s, bool counted) {
+  s->tape_start = live_bytes(s);
   s->again = (Again){.base = (size_t)(s->frame_top - s->frames),
                      .depth = s->loop_depth,
                      .counted = counted,
@@ -218,15 +241,14 @@ void again_begin(Session *s, bool counted) {
   look_after(s, LOOK_EVERY);
 }
 
-void again_end(Session *s) {
-  s->stats.records += s->record_count - s->again.start;
+void again_forget(Session *s) {
   set_region(s, NULL);
   s->again = (Again){.next = UINT64_MAX, .wanted = UINT64_MAX};
 }
 
-void again_forget(Session *s) {
-  set_region(s, NULL);
-  s->again = (Again){.next = UINT64_MAX, .wanted = UINT64_MAX};
+void again_end(Session *s) {
+  s->stats.records += s->record_count - s->again.start;
+  again_forget(s);
 }
 
 /* Ends what is run again, all of whose records are found.  Always false: the
@@ -241,17 +263,6 @@ static bool finish(Session *s) {
 
 static bool is_finished(const Session *s) {
   return s->again.replay && s->again.wanted == UINT64_MAX;
-}
-
-/* How much the outermost run has added to what was live. */
-static size_t tape_size(const Session *s) {
-  size_t live = atomic_load(&mem_root(s->mem)->live);
-  return live > s->tape_start ? live - s->tape_start : 0;
-}
-
-void session_note_tape(Session *s) {
-  size_t tape = tape_size(s);
-  if (tape > s->stats.tape_bytes) s->stats.tape_bytes = tape;
 }
 
 /* The first half of the memory is for records that stay.  Their number tells
@@ -310,7 +321,7 @@ Cell *again_blank(Session *s, int level, int outs) {
   Cell *r = blank_cell(s, RECORD_BLANK, RECORD_ARGS + 1);
   if (!r) return NULL;
   Value *f = cell_fields(r);
-  f[RECORD_ORDER].bits = (uint64_t)level << 48;
+  f[RECORD_ORDER].bits = order_at(level, 0);
   f[RECORD_COUNTS].bits = (uint32_t)outs;
   obj_keep(&s->again.region->obj);
   set_field(r, RECORD_ARGS, (Value){.cell = s->again.region});
@@ -392,7 +403,7 @@ static void plan(Session *s, const Cell *region, uint64_t last) {
   uint64_t interval = f[REGION_INTERVAL].bits;
   uint64_t span = last - f[REGION_ORDER].bits;
   Again *a = &s->again;
-  a->last = last & (((uint64_t)1 << 48) - 1);
+  a->last = order_number(last);
   a->next = a->last;
   if (!interval || span <= 2 * interval) return;
   uint64_t parts = span / interval;
@@ -400,55 +411,69 @@ static void plan(Session *s, const Cell *region, uint64_t last) {
   a->next = 0;
 }
 
-bool sweep_again(Sweep *w) {
-  Session *s = w->s;
-  struct Replay r = {.sweep = w};
-  VEC_INIT(&r.wanted, s->mem);
-  Cell *latest = sweep_top(w)->record;
-  Cell *region = cell_fields(latest)[RECORD_ARGS].cell;
-  uint64_t before = cell_fields(region)[REGION_ORDER].bits;
-  uint64_t last = record_order(latest);
-  obj_keep(&region->obj);
-  while (w->heap.len && record_order(sweep_top(w)->record) > before &&
-         VEC_RESERVE(&r.wanted, 1))
-    VEC_PUSH(&r.wanted, sweep_pop(w));
-  if (!r.wanted.len) {
-    obj_drop(&s->store, &region->obj);
-    return vm_out_of_memory(s);
-  }
+/* The blanks of the region: of what is to be swept, all that came behind its
+ * beginning.  The first in order is the last here. */
+static bool take_wanted(struct Replay *r, const Cell *region) {
+  Sweep *w = r->sweep;
+  uint64_t begins = cell_fields((Cell *)region)[REGION_ORDER].bits;
+  while (w->heap.len && record_order(sweep_top(w)->record) > begins &&
+         VEC_RESERVE(&r->wanted, 1))
+    VEC_PUSH(&r->wanted, sweep_pop(w));
+  return r->wanted.len && !mem_exhausted(w->s->mem);
+}
+
+static bool replay(struct Replay *r, const Cell *region, uint64_t last) {
+  Session *s = r->sweep->s;
+  const Value *f = cell_fields((Cell *)region);
+  s->again = (Again){.replay = r,
+                     .base = r->base + 2,
+                     .depth = ++s->loop_depth,
+                     .counted = f[REGION_COUNTED].bits,
+                     .wanted = record_order(VEC_LAST(&r->wanted)->record)};
+  plan(s, region, last);
+  s->record_count = s->again.start = order_number(f[REGION_ORDER].bits);
+  s->level = r->sweep->level;
+  if (!restore(s, r->sweep->pc, region)) return false;
+  bool ran = session_loop(s);
+  session_note_tape(s);
+  if (ran && s->again.counted) obj_drop(&s->store, s->left[0].obj);
+  if (!ran && r->finished) s->unwound = false;
+  s->stats.recomputed += s->record_count - s->again.start;
+  return ran || r->finished;
+}
+
+/* Runs from the region's state until all that is wanted is found, of which
+ * `last` is the latest one's order; the machine is then what it was. */
+static bool run_region(struct Replay *r, const Cell *region, uint64_t last) {
+  Session *s = r->sweep->s;
   Again outer = s->again;
   int level = s->level, depth = s->loop_depth;
   uint64_t count = s->record_count;
   Value *regs = s->regs;
-  bool ok = !mem_exhausted(s->mem) || vm_out_of_memory(s);
-  r.base = (size_t)(s->frame_top - s->frames);
-  s->again = (Again){.replay = &r,
-                     .base = r.base + 2,
-                     .depth = ++s->loop_depth,
-                     .counted = cell_fields(region)[REGION_COUNTED].bits,
-                     .wanted = record_order(VEC_LAST(&r.wanted)->record)};
-  plan(s, region, last);
-  s->record_count = s->again.start = before & (((uint64_t)1 << 48) - 1);
-  s->level = w->level;
-  ok = ok && restore(s, w->pc, region);
-  bool ran = ok && session_loop(s);
-  session_note_tape(s);
-  if (ran && s->again.counted) obj_drop(&s->store, s->left[0].obj);
-  if (!ran && r.finished) s->unwound = false;
-  ok = ok && (ran || r.finished);
-  s->stats.recomputed += s->record_count - s->again.start;
+  bool ok = replay(r, region, last);
   set_region(s, NULL);
   s->again = outer;
   s->loop_depth = depth;
   s->level = level;
   s->record_count = count;
-  if (ok) {
-    s->frame_top = s->frames + r.base;
-    s->regs = regs;
-    s->pc = w->pc;
-  } else {
-    again_forget(s);
-  }
+  if (!ok) return false;
+  s->frame_top = s->frames + r->base;
+  s->regs = regs;
+  s->pc = r->sweep->pc;
+  return true;
+}
+
+bool sweep_again(Sweep *w) {
+  Session *s = w->s;
+  struct Replay r = {.sweep = w, .base = (size_t)(s->frame_top - s->frames)};
+  VEC_INIT(&r.wanted, s->mem);
+  Cell *latest = sweep_top(w)->record;
+  uint64_t last = record_order(latest);
+  Cell *region = cell_fields(latest)[RECORD_ARGS].cell;
+  obj_keep(&region->obj);
+  bool ok = take_wanted(&r, region) || vm_out_of_memory(s);
+  ok = ok && run_region(&r, region, last);
+  if (!ok) again_forget(s);
   while (r.wanted.len > 0) adjoint_done(w, VEC_POP(&r.wanted));
   VEC_DONE(&r.wanted);
   obj_drop(&s->store, &region->obj);

@@ -88,7 +88,7 @@ static Cell *record_new(Session *s, const OpSite *site, int level, int args,
   if (!r) return NULL;
   Value *f = cell_fields(r);
   f[RECORD_SITE].bits = (uint64_t)(uintptr_t)site;
-  f[RECORD_ORDER].bits = (uint64_t)level << 48 | ++s->record_count;
+  f[RECORD_ORDER].bits = order_at(level, ++s->record_count);
   f[RECORD_COUNTS].bits = (uint64_t)args << 32 | (uint32_t)outs;
   return r;
 }
@@ -608,10 +608,6 @@ Function *vm_dual_function(Session *s, const Cell *closure) {
 
 enum { LEVELS_MOST = 1000 };
 
-static size_t live_bytes(const Session *s) {
-  return atomic_load(&mem_root(s->mem)->live);
-}
-
 bool vm_begin(Session *s, const Word *pc) {
   const Type *type = pc[1].data;
   const uint16_t *list = ins_list(pc);
@@ -620,10 +616,7 @@ bool vm_begin(Session *s, const Word *pc) {
                     "differentiation within differentiation is too "
                     "deep: %d levels",
                     LEVELS_MOST);
-  if (s->level == 0) {
-    s->tape_start = live_bytes(s);
-    again_begin(s, type_is_object(type->result));
-  }
+  if (s->level == 0) again_begin(s, type_is_object(type->result));
   Cell *tape = blank_cell(s, 0, TAPE_INPUTS + type->count);
   if (!tape) return vm_out_of_memory(s);
   s->level++;

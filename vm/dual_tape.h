@@ -48,10 +48,22 @@ enum {
 /* A blank has its region (again.h) in the place of all that. */
 enum { RECORD_OF_OP, RECORD_OF_STRETCH, RECORD_BLANK };
 
+/* A record's order: its level, then its number among the records of the run. */
+enum { ORDER_NUMBER_BITS = 48 };
+
+static inline uint64_t order_at(int level, uint64_t number) {
+  return (uint64_t)level << ORDER_NUMBER_BITS | number;
+}
+static inline uint64_t order_number(uint64_t order) {
+  return order & (((uint64_t)1 << ORDER_NUMBER_BITS) - 1);
+}
 static inline uint64_t record_order(Cell *r) {
   return cell_fields(r)[RECORD_ORDER].bits;
 }
-static inline int record_level(Cell *r) { return (int)(record_order(r) >> 48); }
+static inline int record_level(Cell *r) {
+  return (int)(record_order(r) >> ORDER_NUMBER_BITS);
+}
+
 /* A cell of these fields, which it takes; `dual`: scalars of floats are objects
  * in it. */
 bool dual_cell(Session *s, int tag, int n, const Type *const *types, bool dual,

@@ -96,7 +96,7 @@ bool vm_stretch_in(Session *s, const Word *pc) {
     if (!r) return vm_out_of_memory(s);
     Value *f = cell_fields(r);
     f[RECORD_SITE].bits = (uint64_t)(uintptr_t)site;
-    f[RECORD_ORDER].bits = (uint64_t)level << 48;
+    f[RECORD_ORDER].bits = order_at(level, 0);
     f[RECORD_COUNTS].bits = (uint64_t)n << 32 | (uint32_t)stretch->out_count;
   }
   Value below[STRETCH_INPUTS];

@@ -529,10 +529,8 @@ late:           ## how long kernels go on after a request to stop; OPS=...
 	@build/late/tests/late/late $(OPS)
 
 # Tests that take a sample of many programs (sample() in tests/t/Rly.pm).
-SWEEPS := $(addprefix tests/t/,computed.t depth.t dump.t dynamic.t fmt.t \
-            functional_lang.t functional_ops.t hostile.t isa.t opt.t \
-            passes_form.t relay.t)
-sweep: all $(differ) $(conf) ## those tests on all programs: some two hours
+SWEEPS = $(shell grep -lwE 'one_in|sample|SWEEP' tests/t/*.t)
+sweep: all $(differ) $(conf) ## tests of samples on all programs, for hours
 	@SWEEP=1 prove --timer -j$(shell nproc) $(SWEEPS)
 
 depth: all      ## each way to nest and to chain, a million deep; SHAPE='sum'

@@ -156,8 +156,15 @@ static const AttrExpr *draw_axes(RuleBound *b, Rng *r, int rank, bool all) {
   return list_of(b, count, axes);
 }
 
-/* A shape of as many elements as `v` has: axes joined or split; -1 for what is
- * left, or 0, which copies an axis. */
+static void swap_two(Rng *r, int n, int64_t *dims) {
+  int i = rng_below(r, n), k = rng_below(r, n);
+  int64_t other = dims[i];
+  dims[i] = dims[k];
+  dims[k] = other;
+}
+
+/* A shape of as many elements as `v` has: axes joined, split or in another
+ * order; -1 for what is left, or 0, which copies an axis. */
 static const AttrExpr *draw_newshape(RuleBound *b, Rng *r, const VarDraw *v) {
   int64_t dims[RANK_MAX];
   int n = 0;
@@ -168,6 +175,7 @@ static const AttrExpr *draw_newshape(RuleBound *b, Rng *r, const VarDraw *v) {
     else dims[n++] = split ? 2 : d;
     if (split && n > 0 && dims[n - 1] == 2 && n < RANK_MAX) dims[n++] = d / 2;
   }
+  if (n > 1 && rng_below(r, 3) == 0) swap_two(r, n, dims);
   if (n > 0 && v->count > 0 && rng_below(r, 4) == 0) dims[rng_below(r, n)] = -1;
   if (n == 0 && rng_below(r, 2)) dims[n++] = 1;
   int copied = n > 0 ? rng_below(r, 3 * n) : n;

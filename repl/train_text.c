@@ -69,7 +69,8 @@ static const char *whole(const Plan *p) {
   return p->batch ? "%b" : "@train.rows(%b)";
 }
 
-/* The params that the examples are, where the file does not say it. */
+/* The params that the examples are, where the file does not say it.  An error
+ * shows the line, so it tells a user what to do. */
 static void put_params(Plan *p) {
   StrBuf *out = &p->t->text;
   for (int i = 0; !p->data && !p->batch && i < p->inputs; i++) {
@@ -86,7 +87,8 @@ static void put_params(Plan *p) {
       if (dim < 0) strbuf_add_char(out, '?');
       else strbuf_addf(out, "%lld", (long long)dim);
     }
-    strbuf_addf(out, "), %s];\n", rly_type_dtype(t));
+    strbuf_addf(out, "), %s];  // examples: %s=@FILE.npy, or define @data()\n",
+                rly_type_dtype(t), name);
   }
 }
 

@@ -214,6 +214,9 @@ my %refused = (
   'a loss that is no float' =>
       ['def @loss(%w: float32, %x: Tensor[(?), int32]) { 3 }',
        qr/must take weights and give a float.*int32/],
+  'examples that nobody gives' => ['param @w: float32 = 1f;
+    def @loss(%w: float32, %x: Tensor[(?), float32]) { %w }',
+                                   qr/E0503.*x=\@FILE\.npy, or define \@data/s],
   'other examples' => ['param @w: float32 = 1f; def @data() { [1f] }
     def @loss(%w: float32, %x: Tensor[(?), float32], %y: float32) { %w }',
                        qr/`\@data` must give as many/],

@@ -71,7 +71,7 @@ OPT_guided  := -O1 -g -fno-omit-frame-pointer \
 $(if $(OPT_$(MODE)),,$(error MODE is release, debug, asan, tsan, cov or guided))
 
 # CPPFLAGS, CFLAGS and LDFLAGS are those of whoever builds: they are added to
-# ours and may choose the optimisation, the machine, hardening.  Behind them
+# ours and may choose the optimisation, the machine, hardening.  After them
 # stands what results depend on (the same bits everywhere), and linking.
 FIXED := $(if $(CFLAGS),-fno-fast-math) -ffp-contract=off -fPIC \
          -fvisibility=hidden $(if $(filter 1,$(OPENMP)),-fopenmp)

@@ -5,7 +5,7 @@
  *
  * An allocation is a comparison and an addition.  Memory is zeroed when a chunk
  * is made, so what it gives is zeroed, too.  A big request gets a chunk of its
- * own, linked behind the open one, which stays open.
+ * own, linked after the open one, which stays open.
  *
  * At the limit, chunks become small and go beyond it; when the system refuses
  * memory, they are cut from the Mem's reserve (mem.h says what makes that
@@ -72,7 +72,7 @@ static ArenaChunk *last_chunk(Mem *mem, size_t request) {
   return c;
 }
 
-/* Allocates a chunk for this request alone.  The chunk is linked behind the
+/* Allocates a chunk for this request alone.  The chunk is linked after the
  * first one, because the first one is where `next` points into. */
 static void *alloc_big(Arena *a, size_t size) {
   ArenaChunk *c = last_chunk(a->mem, size);

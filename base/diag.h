@@ -4,7 +4,7 @@
  *
  *   Diag *d = diag_error(sink, E0203, span,
  *                        "operands of `%s` do not broadcast: ...", name);
- *   diag_caption(d, "Tensor[(4), float32]");     text behind the carets
+ *   diag_caption(d, "Tensor[(4), float32]");     text after the carets
  *   diag_note(d, other_span, "this dimension, 4, comes from here");
  *   diag_hint(d, "the last dimensions must be equal or 1");
  *

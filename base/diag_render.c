@@ -23,7 +23,7 @@ enum {
   GUTTER = 5,       /* least width of the line numbers' column */
   DOTS = 3,         /* of `...`, where a line is cut */
   MARKS_MOST = 8,   /* marks below one excerpt; more get one of their own */
-  LABEL_LEAST = 24, /* columns of a label's lines behind its marks */
+  LABEL_LEAST = 24, /* columns of a label's lines after its marks */
 };
 
 /* --- Text ---------------------------------------------------------------- */
@@ -89,7 +89,7 @@ typedef struct Excerpt {
   uint32_t number;
 } Excerpt;
 
-/* A range of bytes in a line that is marked, with the text behind its marks, or
+/* A range of bytes in a line that is marked, with the text after its marks, or
  * NULL; and the column of its marks and their number. */
 typedef struct Mark {
   size_t lo, hi;
@@ -202,8 +202,8 @@ static Marks take_row(Marks *from) {
   return row;
 }
 
-/* A label that begins at column `at` of the line, behind the gutter's text
- * `lead` and, in the same row, behind `gap`.  One that has little room there
+/* A label that begins at column `at` of the line, after the gutter's text
+ * `lead` and, in the same row, after `gap`.  One that has little room there
  * stands below, as far right as it fits. */
 static void add_label(StrBuf *out, DiagLook look, const char *lead, size_t at,
                       const char *gap, const char *label) {
@@ -220,7 +220,7 @@ static void add_label(StrBuf *out, DiagLook look, const char *lead, size_t at,
   add_words(out, gutter + at, m, label);
 }
 
-/* A row of marks.  The last one's label stands behind it, the others' below,
+/* A row of marks.  The last one's label stands after it, the others' below,
  * from right to left, each at its mark:
  *
  *     --   ^^ float32

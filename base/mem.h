@@ -30,7 +30,7 @@
  *   4. Nobody clears `exhausted` but the driver that reports the error, after
  *      the phase has been unwound.
  * tests/oom/ holds all this to account: each allocation of each command fails
- * once, and again together with all behind it; and no limit may be overdrawn by
+ * once, and again together with all after it; and no limit may be overdrawn by
  * more than MEM_RESERVE and an eighth. */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H

@@ -7,7 +7,7 @@
  *   slots    [ . | a | b | c | . ]      a search for c with home 1 looks
  *                home                   at a, b, c; it ends at an empty slot
  *
- * Names are interned: one Name for each spelling, so everything behind the
+ * Names are interned: one Name for each spelling, so everything after the
  * parser compares and hashes pointers.  They live as long as the table. */
 #include "base/name.h"
 

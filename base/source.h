@@ -80,7 +80,7 @@ SourceFile *sources_copy(SourceMap *m, const SourceFile *of, Span call);
 Span sources_called(SourceMap *m, Span span);
 
 /* A place as a person reads it.  Columns count code points from 1; the end is
- * just behind the span. */
+ * just after the span. */
 typedef struct Place {
   const SourceFile *file; /* NULL for nowhere */
   uint32_t line, column, end_line, end_column;

@@ -49,7 +49,7 @@ static size_t piece_size(const SplitPiece *p) {
 
 /* --- Sanitizers ----------------------------------------------------------- */
 
-/* Behind the leaving of a stack by _leave comes, on the other, _arrive. */
+/* After the leaving of a stack by _leave comes, on the other, _arrive. */
 
 static void leave_caller(SplitPiece *p, void **kept) {
 #if SANITIZER_ADDRESS

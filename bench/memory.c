@@ -28,7 +28,7 @@ static bool peak(const char *name, Guest *g, size_t given) {
   return !g->failed;
 }
 
-/* Exchanges the first argument with the one behind the last: a small and a
+/* Exchanges the first argument with the one after the last: a small and a
  * large one for the same parameter.  Both are made before anything is measured,
  * so neither is in a figure. */
 static void swap_first(Guest *g) {

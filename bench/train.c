@@ -13,7 +13,7 @@ typedef struct Figure {
   double tokens, flops; /* of a step; flops of its products */
 } Figure;
 
-/* Of T steps of B rows with I inputs and H units, and O outputs behind. */
+/* Of T steps of B rows with I inputs and H units, and O outputs after. */
 #define PRODUCTS(T, B, I, H, O) \
   (3 * 2.0 * (T) * (B) * (4.0 * (H) * ((I) + (H)) + (double)(O) * (H)))
 

@@ -7,7 +7,7 @@
  *
  * So lowering one function makes no other: a call of it needs a Function, whose
  * code is a stub that makes the rest when the machine gets there.  `code` is
- * published with a release store behind all that it belongs to, and never
+ * published with a release store after all that it belongs to, and never
  * changes after, so sessions on other threads read it without the lock.
  *
  * Instances are hash-consed by their keys (instance.h): two calls that need the

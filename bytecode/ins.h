@@ -55,7 +55,7 @@ extern const InsInfo ins_info[INS_ROWS];
  * operands of these letters; INS_COUNT: there is none. */
 InsCode ins_scalar(OpId op, DType dtype, const char *operands);
 
-/* The instruction that stands behind the conditional jump `head` in the table:
+/* The instruction that stands after the conditional jump `head` in the table:
  * it goes back where `head` would go on. */
 static inline uint16_t ins_back(uint16_t head) { return head + 1; }
 
@@ -108,7 +108,7 @@ static inline unsigned operand_role(char mode) {
 /* One operand: its letter, and the register, label, distance or number. */
 typedef struct Operand {
   char mode;
-  uint16_t field; /* of a cell, in a list: which word behind its header */
+  uint16_t field; /* of a cell, in a list: which word after its header */
   uint32_t reg;
 } Operand;
 

@@ -2,7 +2,7 @@
  * what is known of every register.  The rules stand in verify.h; what an
  * instruction does to its operands is read from its row.
  *
- *   UNSET    nothing that may be read, as behind a move or a drop
+ *   UNSET    nothing that may be read, as after a move or a drop
  *   BITS     a number, a truth value, an address
  *   NOTHING  null where a counted value belongs: a hole, a lazy variable
  *   VIEW     of what another register, or the caller, holds; it has no
@@ -199,7 +199,7 @@ static bool set_view(Verify *v, uint32_t r, uint32_t of) {
 
 /* --- Instructions that are whole ---------------------------------------- */
 
-/* Operand D sets the register behind it, too. */
+/* Operand D sets the register after it, too. */
 static bool registers_exist(Verify *v) {
   for (OperandWalk o = word_operands(here(v)); operand_next(&o);) {
     uint32_t last = o.now.reg + (o.now.mode == 'D');
@@ -342,7 +342,7 @@ static void merge_views(Verify *v, Slot *a, const State *b, const Slot *from) {
 }
 
 /* What is known of register `r` on both paths, in `in_a`.  False when only one
- * of them holds a reference: it could be neither dropped nor kept behind.
+ * of them holds a reference: it could be neither dropped nor kept after.
  * `stood` and `born` hold what was true of `a` before it is overwritten, since
  * views look at their owners in it. */
 static bool merge_slot(Verify *v, State *in_a, const State *in_b, uint32_t r) {
@@ -718,7 +718,7 @@ static bool step_call(Verify *v, const Word *at) {
 
 /* --- The others --------------------------------------------------------- */
 
-/* A value that may be null moves only behind a test of a flag, which this
+/* A value that may be null moves only after a test of a flag, which this
  * walk does not follow: the value counts as there. */
 static bool move(Verify *v, uint32_t a, uint32_t b) {
   Slot from = *slot(v, b);

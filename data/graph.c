@@ -16,7 +16,7 @@
  *
  * A branch has an order of its own.  What came before the choice is joined to
  * the choice's node once, by a gate, and only if something inside needs it;
- * what is done inside is joined to the node behind both branches.  So the
+ * what is done inside is joined to the node after both branches.  So the
  * number of edges stays in proportion to that of nodes. */
 #include "data/graph.h"
 
@@ -53,7 +53,7 @@ typedef struct Builder {
   PtrMap queued;  /* Global -> itself, with an entry */
   VEC(const Global *) queue;
   bool follow;
-  VEC(int) since; /* nodes behind the last step, of all orders under way */
+  VEC(int) since; /* nodes after the last step, of all orders under way */
   Order *order;
   int region;
 } Builder;
@@ -178,7 +178,7 @@ static void happen(Builder *b, int node, Effects does) {
   come_after(b, node, does);
 }
 
-/* The end of a branch: what it did comes before the node behind it. */
+/* The end of a branch: what it did comes before the node after it. */
 static void end_branch(Builder *b, Order *o, int join) {
   join_since(b, o, join);
   if (o->step >= 0 && b->since.len == o->since) add_control(b, o->step, join);

@@ -45,7 +45,7 @@ static unsigned ends_of(Export *x, const Expr *e, const Self *self) {
 typedef struct Side {
   const Expr *e;  /* the expression; the match */
   int arm;        /* -1: no arm */
-  bool rest;      /* this arm and those behind it */
+  bool rest;      /* this arm and those after it */
   Val *scrutinee; /* of the match */
 } Side;
 
@@ -343,12 +343,12 @@ static bool bind_pattern(Export *x, const Pattern *p, Val *v) {
   return fine;
 }
 
-/* A guard is asked for behind its pattern, whose variables it may use. */
+/* A guard is asked for after its pattern, whose variables it may use. */
 static Truth test_guard(Export *x, const Arm *arm, Val *v, Truth taken, Val **c,
                         bool *failed) {
   if (taken == MAYBE && v->kind != VAL_TENSOR) {
     refuse(x, arm->guard->span,
-           "a guard behind a pattern of what is not known before the run; "
+           "a guard after a pattern of what is not known before the run; "
            "write an `if` within the arm");
     *failed = true;
     return NO;

@@ -83,7 +83,7 @@ static bool is_usual(const Said *s, AttrName name, const char *usual) {
 }
 
 /* One number, one for each axis, or one for each side of each: before all axes,
- * then behind all. */
+ * then after all. */
 static bool put_pads(const Said *s, OnnxNode *n, int axes) {
   int64_t said[RANK_MAX], pads[RANK_MAX];
   int count = said_ints(s, ATTR_padding, 2 * axes, said);

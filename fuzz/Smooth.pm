@@ -98,7 +98,7 @@ sub leaf {
       . '], newshape=[3, 3])';
 }
 
-# Replaces f, v and m behind a `$` by expressions of the type.
+# Replaces f, v and m after a `$` by expressions of the type.
 sub fill {
   my ($text, $depth) = @_;
   $text =~ s/\$([fvm])/expression($1, $depth)/ge;

@@ -83,7 +83,7 @@ typedef struct Part {
   int64_t numbers[32];
 } Part;
 
-/* The example as text: before ( part, ..., part ) behind.  Everything but the
+/* The example as text: before ( part, ..., part ) after.  Everything but the
  * parts stays as it is in the row, so a trial is wrong in one place or two. */
 typedef struct Example {
   char before[512], behind[256];
@@ -260,7 +260,7 @@ static bool hidden_type(const char *literal, char *out, size_t size) {
   return true;
 }
 
-/* Writes def @f(%p0: ..., ...) { before ... behind }  @f(...);  With `hide`,
+/* Writes def @f(%p0: ..., ...) { before ... after }  @f(...);  With `hide`,
  * the call's arguments become parameters of a function, so that their shapes,
  * or for attributes their values, are known only at run time. */
 static void program_text(const Example *e, bool hide, char *out, size_t size) {

@@ -243,7 +243,7 @@ static const GenRow bindings[] = {
 };
 
 /* A third of the bodies ends here, unless bindings are still forced.  Forced
- * ones stand one behind the other and do not count as nesting. */
+ * ones stand one after the other and do not count as nesting. */
 GenNode *gen_body(Gen *g, const GenType *t) {
   bool more = g->forced > 0 || !gen_chance(g, 35);
   if (g->budget <= 4 || g->depth > 10 || !more) return gen_expr(g, t);

@@ -263,7 +263,7 @@ static GenNode *make_slice(Gen *g, const GenType *t) {
 }
 
 /* Any index will do: take clips it.  Hardly ever by mode "fast", which does not
- * clip: an index that is out of range ends the program, and behind it nothing
+ * clip: an index that is out of range ends the program, and after it nothing
  * is tested. */
 static GenNode *make_take(Gen *g, const GenType *t) {
   if (t->rank == GEN_RANK) return NULL;
@@ -324,7 +324,7 @@ static GenNode *make_arange(Gen *g, const GenType *t) {
 /* A tensor of known shape, passed through a function whose result type forgets
  * it.  The function's result type has `?` where the operand's has a number, and
  * nothing else of the checker's knowledge gets through it.  So everything
- * behind must be prepared for any length. */
+ * after must be prepared for any length. */
 static GenNode *make_forgotten(Gen *g, const GenType *t) {
   if (is_static(t)) return NULL;
   const char *type = gen_type_name(g, t);

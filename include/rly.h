@@ -144,7 +144,7 @@ typedef enum rly_severity { RLY_ERROR, RLY_WARNING } rly_severity;
 typedef struct rly_place {
   const char *file;              /* NULL: nowhere in a text */
   unsigned line, column;         /* from 1; columns count code points */
-  unsigned end_line, end_column; /* just behind the end */
+  unsigned end_line, end_column; /* just after the end */
 } rly_place;
 typedef struct rly_diagnostic {
   rly_severity severity;
@@ -155,7 +155,7 @@ typedef struct rly_diagnostic {
   size_t note_count, frame_count;
 } rly_diagnostic;
 bool rly_diagnostic_get(rly_context *cx, size_t i, rly_diagnostic *out);
-/* Its k-th note; behind the notes come the calls that a run-time error was in,
+/* Its k-th note; after the notes come the calls that a run-time error was in,
  * innermost first, `message` being the function's name. */
 typedef struct rly_note {
   const char *message;
@@ -203,7 +203,7 @@ rly_status rly_program_add_file(rly_program *p, const char *path,
                                 unsigned flags);
 /* How many brackets, comments and strings are open at the end of a text that
  * RLY_INCOMPLETE was answered for, for a prompt to show.  `text` has a NUL
- * behind its `len` bytes.  `innermost` receives the last that was opened, as a
+ * after its `len` bytes.  `innermost` receives the last that was opened, as a
  * constant string: "(", "{", "[", "/" "*" or "\""; "" where nothing is open, or
  * more than 255 are.  It needs no program and no lock. */
 size_t rly_text_open(const char *text, size_t len, const char **innermost);
@@ -215,7 +215,7 @@ void rly_program_number(rly_program *p, int n);
  * that messages show the lines of the file. */
 void rly_program_line(rly_program *p, int line);
 /* Would rly_program_add_text answer RLY_INCOMPLETE to this text, which has a
- * NUL behind its `len` bytes?  Nothing is added or reported. */
+ * NUL after its `len` bytes?  Nothing is added or reported. */
 bool rly_text_unfinished(rly_program *p, const char *text, size_t len);
 /* Does the newest text hold top-level expressions?  (Otherwise it is its @main
  * that is meant to run.) */

@@ -336,7 +336,7 @@ static const char *contiguous_elements(Arena *arena, const Tensor *t) {
 
 /* The bytes of the .npy file as a source for libzip, or NULL.  They must live
  * as long as the arena and the tensor.  Header and elements are two fragments:
- * the elements are not copied to be put behind the header. */
+ * the elements are not copied to be put after the header. */
 static zip_source_t *array_source(Writer *w, const Tensor *t) {
   StrBuf header;
   strbuf_init(&header, w->arena.mem);

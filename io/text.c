@@ -45,7 +45,7 @@ static bool text_of(Mem *mem, StrBuf *bytes, char **text, size_t *len) {
   return true;
 }
 
-/* errno is looked at right behind what failed, before anything else can change
+/* errno is looked at right after what failed, before anything else can change
  * it. */
 bool text_read(Mem *mem, const char *path, char **text, size_t *len,
                Diags *diags) {

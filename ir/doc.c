@@ -12,7 +12,7 @@
  * group needs; then forwards, writing.  A group is laid flat when the column
  * that it begins at, and what it needs, fit the width.  What a group needs
  * includes what follows it up to the next place that can break, such as the `;`
- * behind a call, so a text that must stay on the line is counted with what it
+ * after a call, so a text that must stay on the line is counted with what it
  * hangs on.
  *
  * Both passes look at each token once, with a stack of open groups, so the time
@@ -75,7 +75,7 @@ static bool takes_space_before(char c) { return !strchr(",;.)]", c); }
 static bool takes_space_after(char c) { return c && !strchr("([", c); }
 
 /* A blank that was asked for is written here, when it is known what follows:
- * not before a closing bracket or a comma, not behind an opening bracket, and
+ * not before a closing bracket or a comma, not after an opening bracket, and
  * not at the beginning of a line. */
 void doc_text_len(Doc *d, const char *text, size_t len) {
   if (len == 0) return;
@@ -159,7 +159,7 @@ void doc_hang(Doc *d) {
 void doc_unhang(Doc *d) { mark(d, DOC_UNHANG); }
 
 /* A comment at the end of a line may be found when the line's break has been
- * written already; it is put before that.  Moving the tokens behind it costs as
+ * written already; it is put before that.  Moving the tokens after it costs as
  * many as there are marks since the break, few. */
 void doc_trailing(Doc *d, const char *text, size_t len) {
   /* NO_LINE: text is open on the line, so the comment simply follows it. */
@@ -223,7 +223,7 @@ static void measure_line(Measure *m, const DocToken *t, size_t i) {
   m->now.hard += t->line >= LINE_HARD;
 }
 
-/*   need = columns of the group when flat + tail behind its end
+/*   need = columns of the group when flat + tail after its end
  *
  * A group with a hard break inside cannot be flat.  A firm group lets what is
  * before it on its line count all of it, so that breaks before it come

@@ -71,11 +71,11 @@ void doc_line(Doc *d, LineKind kind);
 void doc_line_opening(Doc *d, LineKind kind);
 void doc_line_closing(Doc *d, LineKind kind);
 /* A line after which a text hangs, such as the value after `=`, up to
- * doc_unhang: it breaks as LINE_FILL does.  Where it breaks, or a line behind a
+ * doc_unhang: it breaks as LINE_FILL does.  Where it breaks, or a line after a
  * comment before the text does, what follows is indented. */
 void doc_hang(Doc *d);
 void doc_unhang(Doc *d);
-/* A comment: lines before what hangs may come behind it, too. */
+/* A comment: lines before what hangs may come after it, too. */
 void doc_comment(Doc *d, const char *text, size_t len);
 /* Text at the end of the line that is open: before the line token that has been
  * added since, which becomes hard. */

@@ -265,7 +265,7 @@ struct Expr {
     struct {
       const Expr *callee;
       int attr_count;
-      int late; /* how many of the arguments stand behind the attributes */
+      int late; /* how many of the arguments stand after the attributes */
       const Attr *attrs;
       const struct Attrs *bound; /* an operator call's record (ops/attr.h) */
     } call;

@@ -1,5 +1,5 @@
 /* The map: a walk that keeps what each part became on a stack, in the order of
- * the events.  Behind a node the results of its parts are compared with the
+ * the events.  After a node the results of its parts are compared with the
  * parts themselves; where one differs, the node is copied over the results.
  *
  *   f(a, b), b mapped to c      results before LEAVE of the call: a c f

@@ -92,7 +92,7 @@ static void print_graph(Printer *p, const Binding *b) {
   print_bound(p, b->value);
 }
 
-/* A group's members stand on lines of their own, with one semicolon behind the
+/* A group's members stand on lines of their own, with one semicolon after the
  * last. */
 static void print_binding(Printer *p, const Binding *b) {
   switch (b->kind) {
@@ -248,7 +248,7 @@ static bool is_condition(Printer *p, const Binding *b, const AttrExpr **text) {
   return operands == 1 && count <= 1 && (!*text || (*text)->kind == AX_STRING);
 }
 
-/* The body of an operator behind its conditions, which are printed. */
+/* The body of an operator after its conditions, which are printed. */
 static const Expr *print_conditions(Printer *p, const Expr *body) {
   const Block *b =
       body->kind == EX_BLOCK && body->sugar == SUGAR_WHERE ? body->block : NULL;

@@ -8,7 +8,7 @@
 
 #include "ir/printer.h"
 
-/* The text has a NUL behind it, so loops over blanks end. */
+/* The text has a NUL after it, so loops over blanks end. */
 static const char *source_at(const Printer *p, uint32_t at) {
   return p->source->text + (at - p->source->base);
 }
@@ -75,7 +75,7 @@ static const char *without_returns(Printer *p, const char *text, size_t *len) {
   return copy;
 }
 
-/* TVM reads a star together with the character behind it, unless that is a
+/* TVM reads a star together with the character after it, unless that is a
  * slash.  It does not see the end of a comment that ends in two stars, so a
  * blank is put between them. */
 static const char *with_plain_end(Printer *p, const char *text, size_t *len) {
@@ -174,7 +174,7 @@ uint32_t print_find(const Printer *p, uint32_t from, uint32_t end, char c) {
   return from;
 }
 
-/* The comments behind `at`: up to the end of the line, or to the next item on
+/* The comments after `at`: up to the end of the line, or to the next item on
  * it. */
 static uint32_t line_end(const Printer *p, uint32_t at, uint32_t next) {
   const char *start = source_at(p, at), *end = strchr(start, '\n');

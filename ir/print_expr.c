@@ -131,7 +131,7 @@ int print_attrs_of(Printer *p, const Expr *call, const Attr **attrs,
                                 operands);
 }
 
-/* `name=b` in a call, `name = b` behind `with`. */
+/* `name=b` in a call, `name = b` after `with`. */
 static void print_arguments(Printer *p, const Expr *call) {
   const Attr *attrs;
   int operands, attr_count = print_attrs_of(p, call, &attrs, &operands);
@@ -272,7 +272,7 @@ static void print_postfix(Printer *p, const Expr *e) {
   }
 }
 
-/* {a with f = b}: the parts behind `with` break all or none. */
+/* {a with f = b}: the parts after `with` break all or none. */
 static void print_with(Printer *p, const Expr *e) {
   print_list_open(p, "{");
   print_expr(p, e->args[0]);

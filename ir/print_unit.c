@@ -139,7 +139,7 @@ static void print_gap(Printer *p, const Item *before, const Item *item) {
   else print_line_between(p, item->span.lo);
 }
 
-/* The members of a group share the one behind the last. */
+/* The members of a group share the one after the last. */
 static bool takes_semicolon(const Unit *u, int i) {
   const Item *item = &u->items[i];
   if (has_body(item)) return item->kind == ITEM_DEF && item->own;

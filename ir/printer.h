@@ -119,7 +119,7 @@ uint32_t print_first_token(const Printer *p, uint32_t at);
  * `from` when it does not. */
 uint32_t print_find(const Printer *p, uint32_t from, uint32_t end, char c);
 /* Only the comments of the lines from the one after `lo` to that of `hi`, but
- * none behind `next`, are printed from now on. */
+ * none after `next`, are printed from now on. */
 void print_window(Printer *p, uint32_t lo, uint32_t hi, uint32_t next);
 
 /* --- Names of resolved variables ------------------------------------------ */

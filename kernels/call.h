@@ -92,7 +92,7 @@ Tensor *op_tensor_new(OpCall *call, const RuleType *type);
 bool op_run(OpCall *call);
 /* The first half of op_run: fills in attributes and runs the rule on the
  * operands' actual types.  Sets call->attrs and call->result; operands that
- * hold attributes are behind the others and no longer counted. */
+ * hold attributes are after the others and no longer counted. */
 bool op_infer(OpCall *call);
 /* The second half of op_run: allocates the results, in `outs` when the caller
  * has set it, and runs the kernel. */

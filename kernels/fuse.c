@@ -327,7 +327,7 @@ typedef struct Job {
   char *const *data; /* address of each operand */
   const Grid *grid;  /* NULL when the operands form a line */
   const FuseLine *line;
-  unsigned late; /* outputs that are written behind the last step:
+  unsigned late; /* outputs that are written after the last step:
                     until then they are in their slots */
   /* least of the faults met: share and step packed in one word */
   _Atomic int64_t *fault;

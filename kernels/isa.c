@@ -81,7 +81,7 @@ bool isa_select(const char *name) {
   return table != NULL;
 }
 
-/* Relaxed loads are enough: tables are constants, so there is nothing behind
+/* Relaxed loads are enough: tables are constants, so there is nothing after
  * the pointer to be ordered.  Two threads that choose for the first time choose
  * the same. */
 const Isa *isa_in_use(void) {

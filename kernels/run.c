@@ -64,7 +64,7 @@ static int tuple_count(const OpInfo *op) {
  * is left after the others, shared out among the tuples:
  *
  *   concatenate((a, b, c))        args  a b c            3 / 1 tuple
- *   with an operand behind it     args  a b c x          (4 - 1) / 1
+ *   with an operand after it     args  a b c x          (4 - 1) / 1
  *
  * The others are the row's operands that are no tuples, and the attributes that
  * are given as operands. */

@@ -51,7 +51,7 @@ typedef struct Token {
 typedef struct Frame {
   char opener;
   Token before;  /* the token in front of it */
-  size_t inside; /* the byte behind it */
+  size_t inside; /* the byte after it */
   bool arms;     /* of a match */
   bool pattern;  /* a pattern stands here */
 } Frame;
@@ -135,7 +135,7 @@ static const OpInfo *operator_of(const Spot *p, const Frame *f) {
   bool dyn;
   size_t lo = f->before.lo, n = f->before.hi - lo;
   if (f->opener != '(' || f->before.look != LOOK_WORD) return NULL;
-  /* nn.relu is three tokens, which stand directly behind one another */
+  /* nn.relu is three tokens, which stand directly after one another */
   while (lo > 1 && p->text[lo - 1] == '.') {
     size_t from = lo - 1;
     while (from && (isalnum((unsigned char)p->text[from - 1]) ||

@@ -183,7 +183,7 @@ void library_each_definition(rly_program *p, bool all,
 
 /* --- As text ------------------------------------------------------------- */
 
-/* Takes off the slashes and one blank behind them. */
+/* Takes off the slashes and one blank after them. */
 void doc_print(StrBuf *out, const DefinitionText *d, const char *indent) {
   const char *end = d->doc + d->doc_len;
   for (const char *line = d->doc; line < end;) {

@@ -212,7 +212,7 @@ void session_shell_free(rly_session *s) {
 void session_keep(rly_session *s) { atomic_fetch_add(&s->refs, 1); }
 
 /* The machine sends the end of a trace while it is freed, so the file is closed
- * behind it. */
+ * after it. */
 void session_drop(rly_session *s) {
   if (atomic_fetch_sub(&s->refs, 1) > 1) return;
   session_free(s->vm);
@@ -261,7 +261,7 @@ bool session_enter_for(const char *function, rly_session *s) {
 }
 
 /* In the reverse order.  The last reference may be this one, so nothing of `s`
- * is used behind session_drop(). */
+ * is used after session_drop(). */
 void session_leave(rly_session *s) {
   session_end(s->vm);
   s->running = false;

@@ -72,7 +72,7 @@ void report_missing(Missing *m, const char *name, const Type *type, Span span) {
     m->diag = diag_error(m->p->ir->diags, E0503, SPAN_NONE,
                          "the program needs values that were not given");
     diag_hint(m->diag,
-              "write %s=VALUE behind the program, --params FILE, or "
+              "write %s=VALUE after the program, --params FILE, or "
               "`:param %s = VALUE` at the prompt",
               name, name);
   }

@@ -13,7 +13,7 @@
 
 enum { DIM_ANY = -1, DIM_MOST = 1000000000 };
 
-/* What a name says behind that of its template. */
+/* What a name says after that of its template. */
 typedef struct Wanted {
   DType dtype;
   bool batch; /* stacked by one */

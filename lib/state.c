@@ -196,7 +196,7 @@ rly_status rly_session_set(rly_session *s, const char *path, rly_value *v) {
   return status;
 }
 
-/* The paths of a file stand in lines, with blanks behind them, and `^` means
+/* The paths of a file stand in lines, with blanks after them, and `^` means
  * what a cell holds. */
 static bool is_cell_name(const char *name) {
   size_t n = strspn(name,

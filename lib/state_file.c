@@ -21,7 +21,7 @@
  * to a changed program is the same without the file: what is packed from one
  * session is unpacked in the other, leniently, with a report.
  *
- * Files are not trusted: the checksum tells damage, and everything behind it is
+ * Files are not trusted: the checksum tells damage, and everything after it is
  * read as if it could be anything. */
 #include <stdio.h>
 #include <stdlib.h>

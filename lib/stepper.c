@@ -5,7 +5,7 @@
  * (smallstep/step_import.c) and changes none.  Output goes where the session's
  * would go.
  *
- * A call of the entry is the last job, behind the steps that are pending: its
+ * A call of the entry is the last job, after the steps that are pending: its
  * arguments are made by the session and copied into the machine. */
 #include <string.h>
 

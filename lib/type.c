@@ -122,7 +122,7 @@ const rly_type *rly_constructor_field(rly_program *p, const rly_type *t, int i,
 /* --- Params ------------------------------------------------------------- */
 
 /* A program is not changed while its params are looked at: a text that another
- * thread adds comes before or behind. */
+ * thread adds comes before or after. */
 static const Global *param_of(rly_program *p, int i) {
   if (!p || i < 0) return NULL;
   context_lock(p->cx);

@@ -10,7 +10,7 @@
  * the session was asked to.
  *
  * The code was made with runs that may end at any instruction
- * (code_stop_at_nans), as a fault is raised here behind instructions that
+ * (code_stop_at_nans), as a fault is raised here after instructions that
  * cannot fail otherwise. */
 #include <string.h>
 

@@ -54,7 +54,7 @@ static void chain_shape(const Word *pc, OpShape *shape) {
                      .list = ins_list(pc)};
 }
 
-/* Operators and chains alike, so that nothing behind this asks which it is. */
+/* Operators and chains alike, so that nothing after this asks which it is. */
 bool op_shape(const Word *pc, OpShape *shape) {
   if (pc->op == INS_chain) chain_shape(pc, shape);
   if (pc->op != INS_op) return pc->op == INS_chain;

@@ -121,7 +121,7 @@ static const char *input_name(const Onnx__GraphProto *g, size_t i) {
   return i < g->n_input && g->input[i]->name ? g->input[i]->name : "";
 }
 
-/* Behind the body's nodes: the call of the next step, with the graph's outputs
+/* After the body's nodes: the call of the next step, with the graph's outputs
  * from `first` on, then what the last step gives, and the first call. */
 static bool finish(Looping *l, const char *next, size_t first,
                    const char *starts) {

@@ -8,7 +8,7 @@
  *   let %y = @onnx_flex_values(%weights, %v);                              */
 #include "onnx/import.h"
 
-/* The value behind the graph's nodes; the value itself where the node has no
+/* The value after the graph's nodes; the value itself where the node has no
  * such graph.  NULL after reporting. */
 static const char *through(Import *im, const Onnx__NodeProto *n,
                            const char *graph, const char *text) {

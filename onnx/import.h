@@ -35,7 +35,7 @@ typedef struct Import {
   })
   shadowed;     /* undone where a graph ends */
   PtrMap types; /* the text of a sequence or an optional -> its OnnxType */
-  PtrMap taken; /* Names of the program, to the last number behind each */
+  PtrMap taken; /* Names of the program, to the last number after each */
   PtrMap dims;  /* Names that are dimensions */
   VEC(const Name *) dim_list;
   int depth; /* of graphs within graphs and functions */
@@ -155,7 +155,7 @@ bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op);
 
 /* --- state.c -------------------------------------------------------------- */
 
-/* Behind the graph's function, `@step_pure`: the cells, `@step`, `@reset`.
+/* After the graph's function, `@step_pure`: the cells, `@step`, `@reset`.
  * False after reporting. */
 bool write_state(Import *im, const OnnxState *wanted);
 

@@ -33,7 +33,7 @@ bool node_error(Import *im, const Onnx__NodeProto *n, DiagCode code,
 /* --- Names ---------------------------------------------------------------- */
 
 /* Does the dot begin a part that a name may have: a word, or numbers
- * with a word behind them?  What is read of the name ends at `end`. */
+ * with a word after them?  What is read of the name ends at `end`. */
 static bool begins_part(const char *dot, const char *end) {
   for (;;) {
     const char *part = dot + 1, *p = part;
@@ -45,7 +45,7 @@ static bool begins_part(const char *dot, const char *end) {
   }
 }
 
-/* The name with what cannot be part of one replaced, and a number behind it
+/* The name with what cannot be part of one replaced, and a number after it
  * where it is taken. */
 const Name *new_name(Import *im, const char *wanted) {
   StrBuf b;

@@ -235,7 +235,7 @@ static bool put_external(const Source *s, Tensor *t, Mem *mem) {
     fine = wrong(s, "its external data lies outside the model's folder");
   if (fine && (offset > map->size ||
                (length != SIZE_MAX && length > map->size - offset)))
-    fine = wrong(s, "its external data ends behind the file's end");
+    fine = wrong(s, "its external data ends after the file's end");
   if (fine && length == SIZE_MAX) {
     size_t left = map->size - offset, all = file_bytes(s, t);
     length = all < left ? all : left;
@@ -249,7 +249,7 @@ static bool put_external(const Source *s, Tensor *t, Mem *mem) {
 /* --- Tensors -------------------------------------------------------------- */
 
 /* Strings are bytes along a last axis, which is as long as the longest one, 1
- * at least; zeros stand behind the others. */
+ * at least; zeros stand after the others. */
 static Tensor *strings(const Source *s, Heap *heap) {
   const Onnx__TensorProto *p = s->proto;
   enum { BYTES_MOST = 1 << 30 };

@@ -39,7 +39,7 @@ struct OnnxNode {
   const char *domain, *op;
   Chain inputs, outputs; /* of names */
   Chain attrs;           /* of OnnxAttrs */
-  int least;             /* outputs behind these may be left out; 0: none may */
+  int least;             /* outputs after these may be left out; 0: none may */
   bool needed;
 };
 
@@ -231,7 +231,7 @@ void onnx_attr_texts(OnnxWriter *w, OnnxNode *n, const char *name, int count,
 
 /* --- What is needed ------------------------------------------------------- */
 
-/* A node is needed where an output of it is: of the names that were met behind
+/* A node is needed where an output of it is: of the names that were met after
  * it in `used`.  A graph within a node is looked at when the node is needed;
  * graphs nest at most ONNX_GRAPHS_MOST deep. */
 static void mark_needed(OnnxWriter *w, OnnxGraph *g, PtrMap *used) {
@@ -267,7 +267,7 @@ typedef struct Packing {
   OnnxWriter *w;
   PtrMap used;
   const char *beside; /* the file of large tensors; NULL: they stay within */
-  uint64_t offset;    /* in it, behind the last one */
+  uint64_t offset;    /* in it, after the last one */
   Chain external;     /* of Initializers, in order */
   bool failed;
 } Packing;

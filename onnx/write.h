@@ -75,13 +75,13 @@ void onnx_graph_output(OnnxWriter *w, OnnxGraph *g, const char *name,
 void onnx_graph_initializer(OnnxWriter *w, OnnxGraph *g, const char *name,
                             const Tensor *t);
 
-/* A node behind those that the graph has. */
+/* A node after those that the graph has. */
 OnnxNode *onnx_node_new(OnnxWriter *w, OnnxGraph *g, const char *domain,
                         const char *op);
 /* A node that is in no graph yet, and puts it into one. */
 OnnxNode *onnx_node_loose(OnnxWriter *w, const char *domain, const char *op);
 void onnx_graph_node(OnnxWriter *w, OnnxGraph *g, OnnxNode *n);
-/* Behind the first `least` outputs, those that nothing needs are left out. */
+/* After the first `least` outputs, those that nothing needs are left out. */
 void onnx_node_least(OnnxNode *n, int least);
 void onnx_node_input(OnnxWriter *w, OnnxNode *n, const char *name); /* or "" */
 const char *onnx_node_output(OnnxWriter *w, OnnxNode *n, const char *name);

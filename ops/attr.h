@@ -43,7 +43,7 @@ typedef struct AttrSpec {
   bool optional;    /* None is a value (and the default, unless given) */
   bool symbolic;    /* the rule answers where the value is not known */
   bool takes_float; /* which may have whole numbers of a float dtype; the part
-                       behind the point of a scalar does not count */
+                       after the point of a scalar does not count */
   /* The default: */
   int64_t integer; /* AT_INT, AT_BOOL */
   double real;

@@ -8,7 +8,7 @@ typedef enum OpId {
 #include "ops/ops.ids"
 #undef ID
   OP_COUNT,
-  /* Behind the rows, where no name finds them and no loop over the rows comes:
+  /* After the rows, where no name finds them and no loop over the rows comes:
    * calls of operators that a host has registered (rly_operator_add), without
    * effects and with. */
   OP_HOST,

@@ -32,7 +32,7 @@ typedef enum OpReads {
   READS_BEFORE,  /* along `axis`, those up to its index: a scan */
   READS_LINE,    /* all along axes that the result keeps */
   READS_INNER,   /* lines of the operands, of which it sums the products */
-  READS_WINDOW,  /* a window of the axes behind the channels */
+  READS_WINDOW,  /* a window of the axes after the channels */
 } OpReads;
 
 /* How an operator becomes a step of a chain of element-wise operators
@@ -206,7 +206,7 @@ static inline bool op_is_note(const OpInfo *op) {
 static inline bool op_is_form(const OpInfo *op) {
   return op->special >= SPECIAL_MAP_LEAVES;
 }
-/* Left behind by TVM's compiler: resolution puts what it means in its place
+/* Left after by TVM's compiler: resolution puts what it means in its place
  * (types/resolve_lowered.c). */
 static inline bool op_is_lowered(const OpInfo *op) {
   return op->special >= SPECIAL_CALL_LOWERED;

@@ -212,7 +212,7 @@ Expr *build_bool(Builder *b, Token word) {
 }
 
 /* No escape is longer decoded than written, so the token's own length, which
- * includes both quotes, is room enough for the text and the NUL behind it. */
+ * includes both quotes, is room enough for the text and the NUL after it. */
 char *token_string(Builder *b, Token t, size_t *size) {
   uint32_t len, bad;
   const char *text = token_text(b, t, &len);

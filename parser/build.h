@@ -71,7 +71,7 @@ Token token_custom(Builder *b, Token word, Token name, Token bits);
 Token token_indexed(Builder *b, Token name, Token index);
 /* A number that must be an integer; after reporting, 0. */
 int64_t token_integer(Builder *b, Token number);
-/* The decoded text of a string, with a NUL behind it. */
+/* The decoded text of a string, with a NUL after it. */
 char *token_string(Builder *b, Token string, size_t *size);
 
 /* --- Expressions -------------------------------------------------------- */
@@ -103,7 +103,7 @@ Expr *build_over(Builder *b, ExprKind kind, Token open, List args, Token close);
 Expr *build_list(Builder *b, Token name, List elements, Token close);
 /* Marks the node and widens its span; parentheses make no node. */
 Expr *build_parens(Token open, Expr *inside, Token close);
-/* `params` holds the parameters and, behind them, the attributes.  The span is
+/* `params` holds the parameters and, after them, the attributes.  The span is
  * that from the body on: the caller widens it. */
 Expr *build_fn(Builder *b, List type_params, Args params,
                const TypeExpr *result, Expr *body, Token close);
@@ -193,7 +193,7 @@ Item *build_def(Builder *b, Token keyword, Token name, Expr *fn);
 Item *build_op(Builder *b, Token keyword, Token name, Expr *fn);
 /* `E : "text"` of a `where`: assert(E, message="text"). */
 Binding *build_condition(Builder *b, Expr *condition, Token message);
-/* The body behind its conditions, of which there may be none. */
+/* The body after its conditions, of which there may be none. */
 Expr *build_conditions(Builder *b, List conditions, Expr *body);
 /* The two sides of a rule, and its condition (NULL: none), as one expression.
  */
@@ -202,7 +202,7 @@ Expr *build_sides(Builder *b, Expr *left, Expr *right, Expr *when);
 RuleGrade build_grade(Builder *b, Token word, const Token *number);
 Item *build_rule(Builder *b, Token keyword, Token name, RuleGrade grade,
                  Expr *fn);
-/* A rule of differentiation is a function of the operands and, behind them, of
+/* A rule of differentiation is a function of the operands and, after them, of
  * the value and its adjoint. */
 Item *build_gradient(Builder *b, Token keyword, Token op, Args params,
                      Var *value, Var *adjoint, Expr *body, Token close);

@@ -209,7 +209,7 @@ static uint32_t put_utf8(char *out, uint32_t c) {
 }
 
 /* \x41 and \101 are bytes, \u00e9 and \U0001f600 code points.  `i` is left
- * behind the last digit; 0 says that digits are missing or too many bits are
+ * after the last digit; 0 says that digits are missing or too many bits are
  * asked for. */
 static uint32_t numeric_escape(const char *text, uint32_t len, uint32_t *i,
                                char *out) {

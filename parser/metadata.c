@@ -355,7 +355,7 @@ static void read_document(Reader *r, const json_t *document) {
   read_map(r, map);
 }
 
-/* The JSON text behind the section's `#[metadata]`.  The parser found
+/* The JSON text after the section's `#[metadata]`.  The parser found
  * `#[metadata]`, so there is a `]`. */
 static json_t *load(Reader *r) {
   const SourceFile *source = r->unit->source;

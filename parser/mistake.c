@@ -181,7 +181,7 @@ static void found_text(const Parse *p, Token t, StrBuf *out) {
   strbuf_addf(out, "`%.*s%s`", (int)shown, text, cut ? "..." : "");
 }
 
-/* Where a missing token is reported: behind the last token, when the text has
+/* Where a missing token is reported: after the last token, when the text has
  * ended, and not on some empty line after it. */
 static Span place_of(const Parse *p) {
   bool behind = p->token.kind == TK_END && p->previous.kind != TK_END;
@@ -310,7 +310,7 @@ static bool report_foreign(Parse *p) {
 }
 
 /* `@main = primfn(...)`: what TVM prints of a module that it has lowered.  The
- * token at fault is the `=`, so the word behind it is read from the source. */
+ * token at fault is the `=`, so the word after it is read from the source. */
 static bool report_tir(Parse *p) {
   static const char word[] = "primfn";
   if (p->token.kind != TK_EQ || p->previous.kind != TK_GLOBAL) return false;

@@ -68,7 +68,7 @@ bool closes_open(const Parse *p, int kind);
 
 /* Takes note of a foreign word that may explain a later mistake. */
 void hint_watch(Parse *p);
-/* The hint for the foreign word that stands behind the mistake, if one does. */
+/* The hint for the foreign word that stands after the mistake, if one does. */
 const char *hint_foreign(Parse *p, Token *word);
 /* Adds a hint on what `p->token` was probably meant to be. */
 void hint_add(Parse *p, Diag *d);

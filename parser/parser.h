@@ -24,7 +24,7 @@ ParseStatus parse_unit(Program *p, SourceFile *source, ParseOptions options,
                        Unit **unit);
 
 /* How many brackets, comments and strings are open at the end of an incomplete
- * text, for the prompt.  `text` has a NUL behind its `len` bytes.  `innermost`
+ * text, for the prompt.  `text` has a NUL after its `len` bytes.  `innermost`
  * receives the last that was opened: "(", "{", "[", "/" "*" or "\""; "" where
  * nothing is open, or more than is kept track of. */
 int parse_open_brackets(const char *text, uint32_t len, const char **innermost);
@@ -45,7 +45,7 @@ typedef enum TokenLook {
 } TokenLook;
 
 /* Gives the tokens of a text, right or wrong, by their ranges of bytes.  `text`
- * has a NUL behind its `len` bytes.  A token that nothing ends, such as an open
+ * has a NUL after its `len` bytes.  A token that nothing ends, such as an open
  * string, reaches to the end of the text. */
 void parse_each_token(const char *text, uint32_t len,
                       void (*visit)(void *data, TokenLook look, size_t lo,

@@ -20,7 +20,7 @@
   // A slash belongs to a name, except directly before one of % @ / and *.
   word   = letter (alnum | "/" alnum)*;
   plain  = [^%@/*\x00];
-  // A name behind a sigil may have parts: `fc.weight`, `layers.0.b`.  A number
+  // A name after a sigil may have parts: `fc.weight`, `layers.0.b`.  A number
   // that no word follows is a projection.
   part   = ("." digit+)* "." word;
   number = digit+ ("." digit*)? ([eE] [+-]? digit+)? (letter alnum*)?;

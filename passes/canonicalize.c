@@ -9,7 +9,7 @@
  * that name (relay/transforms/canonicalize_ops.cc). */
 #include "passes/calls.h"
 
-/* The vector gets axes of length 1 behind its own. */
+/* The vector gets axes of length 1 after its own. */
 static const Expr *sum_of_bias(Program *p, Arena *arena, const Expr *call,
                                const Expr *const *args) {
   const Type *t = call->type;

@@ -72,7 +72,7 @@ static const Type *signature(Defun *d, const Type *t) {
 
 /* --- Names ---------------------------------------------------------------- */
 
-/* `like`, or with a number behind it where the text has that already. */
+/* `like`, or with a number after it where the text has that already. */
 static const Name *free_name(const Defun *d, const char *like, bool ctor) {
   const Name *name = name_of(d->p->names, like);
   const Scope *scope = &d->p->user;

@@ -109,7 +109,7 @@ static void check_items(Functional *f) {
       if (script)
         functional_refuse(f, item->name_span,
                           "move it above the first expression",
-                          "a global value behind an expression");
+                          "a global value after an expression");
       functional_add_cell(f, item);
     }
     bool global = item->kind == ITEM_DEF || item->kind == ITEM_PARAM ||

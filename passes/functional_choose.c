@@ -334,8 +334,8 @@ static const Expr *let_choice(Choose *c, Var *var, Choice *choice,
   return made ? let(c, chosen, choice->index, made) : rest;
 }
 
-/* From the last binding to the first, so each has its rest behind it.  What
- * stands behind a graph variable is not written twice. */
+/* From the last binding to the first, so each has its rest after it.  What
+ * stands after a graph variable is not written twice. */
 static const Expr *choose_in_block(Choose *c, const Expr *block) {
   const Expr *made = block;
   for (int i = block->block->count; i-- > 0;) {

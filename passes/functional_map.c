@@ -15,7 +15,7 @@
  * A frame is under way for each function body, branch and arm through which the
  * state goes.  What is evaluated there in order, before the value, is emitted
  * to its list of bindings: blocks are flattened, so a binder gets a name of its
- * own in the definition.  An operand with a writing operand behind it is
+ * own in the definition.  An operand with a writing operand after it is
  * let-bound before that, which keeps the order of evaluation.
  *
  * The call of a function that writes gives just what its caller gives, so a

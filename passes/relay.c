@@ -371,7 +371,7 @@ static void relay_done(Relay *r) {
   ptrmap_done(&r->graph);
 }
 
-/* One for each instance of a type of the text, behind the functions and types
+/* One for each instance of a type of the text, after the functions and types
  * that name them. */
 static Item *instance_types(Relay *r, int *count) {
   VEC(Item) made;

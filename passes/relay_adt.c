@@ -81,7 +81,7 @@ void relay_adts_done(Relay *r) {
 
 static const AdtDecl *instance_decl(Relay *r, const Adt *adt);
 
-/* Behind the names of the type and of its constructors: "_rank2_float32".
+/* After the names of the type and of its constructors: "_rank2_float32".
  * Noting it has the instance written. */
 static const char *suffix_of(Relay *r, const Adt *adt) {
   const char *text = ptrmap_get(&r->adt_names, adt);

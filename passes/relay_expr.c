@@ -1,5 +1,5 @@
 /* Expressions in plain Relay.  The map (ir/walk.h) goes over a definition on a
- * stack of its own, so that nesting costs no C stack.  Behind a node, its
+ * stack of its own, so that nesting costs no C stack.  After a node, its
  * mapped parts are at hand; what sugar stood for is what the node is, so
  * dropping the mark writes it out.
  *
@@ -167,7 +167,7 @@ static const Expr *map_ident(Relay *r, const Expr *e) {
 
 /* --- Calls ---------------------------------------------------------------- */
 
-/* The arguments, behind what the callee needs of params. */
+/* The arguments, after what the callee needs of params. */
 static void add_inputs(Relay *r, Expr *made, const Expr *callee) {
   const Needs *needs = callee->kind == EX_GLOBAL
                            ? relay_callee(r, r->home, callee->g.name)
@@ -290,7 +290,7 @@ static const Attr *plain_first(Relay *r, int count, const Attr *attrs) {
   return made;
 }
 
-/* Named dimensions go out of scope behind the body, and their parameters leave
+/* Named dimensions go out of scope after the body, and their parameters leave
  * the list of type parameters. */
 static void map_fn(Relay *r, ExprMap *m) {
   Fn *fn = arena_copy(r->arena, m->made->fn, sizeof *m->made->fn);

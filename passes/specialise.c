@@ -56,7 +56,7 @@ static bool read_dim(FlagText *r, int64_t *dim) {
   return true;
 }
 
-/* A comma may stand behind the last dimension, as in types. */
+/* A comma may stand after the last dimension, as in types. */
 bool given_read_shape(Program *p, const char *where, const char *text,
                       Given *out) {
   FlagText r;

@@ -361,8 +361,8 @@ static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
   if (paged) pager_end();
 }
 
-/* `line` is what stands behind the colon.  A command that needs words and got
- * none says what it takes.  Completion leaves a space behind the last word,
+/* `line` is what stands after the colon.  A command that needs words and got
+ * none says what it takes.  Completion leaves a space after the last word,
  * which is no part of it. */
 void repl_command(Repl *r, const char *line) {
   size_t n = strcspn(line, " \t"), end = strlen(line);

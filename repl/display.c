@@ -143,7 +143,7 @@ static void add_line(const Display *d, StrBuf *out, const rly_value *v,
 
 /* Shows a tensor: type and facts, then its block on the following lines.  The
  * block is written for the width that the indentation leaves; its lines are
- * then copied one by one behind the tree's vertical lines. */
+ * then copied one by one after the tree's vertical lines. */
 static void add_tensor(const Display *d, StrBuf *out, const rly_value *v,
                        const char *indent) {
   const Tensor *t = v->value.tensor;

@@ -70,7 +70,7 @@ static bool is_fn(const char *type) {
   return !strncmp(type, "fn", 2) && !is_name(type[2]);
 }
 
-/* A function's type behind `fn`; another type as it is. */
+/* A function's type after `fn`; another type as it is. */
 static const char *behind_fn(const char *type) {
   return is_fn(type) ? type + 2 + strspn(type + 2, " ") : type;
 }

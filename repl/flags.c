@@ -150,7 +150,7 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
 /* --- Parsing ------------------------------------------------------------ */
 
 /* A list holds words of the command line, so that each gets as many places as
- * there are words, behind the Cli; those of flags at most WORDS_MAX.  Lists
+ * there are words, after the Cli; those of flags at most WORDS_MAX.  Lists
  * with room for WORDS_MAX made every start clear 74 KB. */
 Cli *cli_new(int argc) {
   size_t each = argc < WORDS_MAX ? (size_t)argc : WORDS_MAX;

@@ -525,7 +525,7 @@ static bool is_chosen(const Host *h, const Item *item, const Global *g) {
          (!entry || !strcmp(entry, g->name->text));
 }
 
-/* The worst verdict as an exit status.  The texts that a check adds come behind
+/* The worst verdict as an exit status.  The texts that a check adds come after
  * the units that it goes over. */
 static int check_all(Host *h, Check *c) {
   const Program *p = h->program->ir;

@@ -78,7 +78,7 @@ static bool is_near(double a, double b) {
   return a == b || fabs(a - b) <= 1e-7 + 1e-3 * fabs(b);
 }
 
-/* The bytes of strings lie along the last axis, with zeros behind them. */
+/* The bytes of strings lie along the last axis, with zeros after them. */
 static bool strings_equal(const Tensor *a, const Tensor *b) {
   int last = a->rank - 1;
   if (a->rank != b->rank || a->rank < 1) return false;

@@ -39,7 +39,7 @@ size_t layout_cell(const char *text, size_t len, size_t *size, char shown[8]) {
 /* --- Tokens --------------------------------------------------------------- */
 
 /* While the tokens are read: the brackets that are open, as a chain through
- * `partner`, and the rows behind which tokens have been read. */
+ * `partner`, and the rows after which tokens have been read. */
 typedef struct Reading {
   Layout *l;
   size_t open; /* the innermost open bracket; NO_PARTNER: none */

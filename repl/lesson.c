@@ -70,7 +70,7 @@ static void take_block(Exercise *e, Part above, Part fence, Part inside) {
   add_part(&e->wrong, inside);
 }
 
-/* Reads the exercise below its heading.  What is left of the page begins behind
+/* Reads the exercise below its heading.  What is left of the page begins after
  * the fold of wrong answers; where there is none, at the next heading. */
 static void read_exercise(Exercise *e, Part title, Part *rest) {
   size_t lead = sizeof heading - 1;
@@ -127,7 +127,7 @@ static Piece *add_piece(Page *p) {
   return &more[p->count++];
 }
 
-/* The line that leads to the pages before and behind it is for those who read
+/* The line that leads to the pages before and after it is for those who read
  * the page as one. */
 static bool add_prose(Page *p, Part text) {
   Part rest = text, line = {0};

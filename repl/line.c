@@ -109,8 +109,8 @@ static char *text_to_cursor(int end) {
   return text;
 }
 
-/* What readline adds behind a completion that is the only one: the quotation
- * mark that ends a string; a blank behind a command or a file; nothing behind a
+/* What readline adds after a completion that is the only one: the quotation
+ * mark that ends a string; a blank after a command or a file; nothing after a
  * name, since a parenthesis or a dot may follow. */
 static int character_behind(const Cursor *at, bool files, char **matches) {
   if (complete_in_string(at)) return '"';

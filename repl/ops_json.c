@@ -181,7 +181,7 @@ static const char *type_word(AttrType type) {
 
 /* --- Values --------------------------------------------------------------- */
 
-/* `"key": `, behind a comma unless it is the first of an object.  The last
+/* `"key": `, after a comma unless it is the first of an object.  The last
  * character written tells whether this is the first, so no caller has to
  * count. */
 static void add_key(StrBuf *out, const char *key) {

@@ -70,7 +70,7 @@ static void add_row(StrBuf *out, const Row *r) {
 }
 
 /* Rows that stay: those within AROUND of a change are shown, before it and
- * behind it; what lies between is folded, where that hides two lines or more.
+ * after it; what lies between is folded, where that hides two lines or more.
  */
 static void add_stay(OptPage *p, bool behind, bool before) {
   size_t n = p->stay.len, from = behind ? AROUND : 0;

@@ -1,7 +1,7 @@
 /* :opt: an expression and what it uses, after passes, as text.
  *
  * The definitions and `let`s that the expression reaches are printed as a
- * program, with the expression behind them; passes run over that.  The session
+ * program, with the expression after them; passes run over that.  The session
  * and its program are left alone. */
 #include <ctype.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static const char *read_words(Repl *r, const char *rest, Pipeline *out) {
   bool ok = text && pipeline_read(p, ":opt", text, out);
   free(named);
   rest += n + strspn(rest + n, " \t");
-  if (ok && !*rest) repl_refuse("opt", "takes an expression behind the passes");
+  if (ok && !*rest) repl_refuse("opt", "takes an expression after the passes");
   return ok && *rest ? rest : NULL;
 }
 

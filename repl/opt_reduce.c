@@ -1,7 +1,7 @@
 /* rly opt --reduce: a smaller program for which a command still fails, by delta
  * debugging (Zeller and Hildebrandt 2002) over the checked program.
  *
- * The command gets the name of a file, in the place of `{}` or behind its last
+ * The command gets the name of a file, in the place of `{}` or after its last
  * word; a program is of interest when the command ends with the same status,
  * not 0, as for the whole program.  Tried are, until nothing helps:
  *

@@ -17,7 +17,7 @@
 
 enum {
   NOT_FOUND = 127, /* what a shell says of a command */
-  LEAST = 20,      /* columns behind an indentation for words to be broken */
+  LEAST = 20,      /* columns after an indentation for words to be broken */
 };
 
 /* The terminal and the file, while output is kept back. */

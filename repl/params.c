@@ -1,4 +1,4 @@
-/* Values for params, from the prompt: :param, :params, and the words behind the
+/* Values for params, from the prompt: :param, :params, and the words after the
  * file of :load.
  *
  * A param that has a value already is declared again (`param @w: T;`), as if
@@ -113,9 +113,9 @@ void params_run_file(Repl *r, const char *path) {
   if (repl_may_use_files(r, "params")) bind(r, rly_program_bind_file, path);
 }
 
-/* --- Behind a file ------------------------------------------------------ */
+/* --- After a file ------------------------------------------------------ */
 
-/* Where the next NAME=VALUE begins behind white space outside of brackets; the
+/* Where the next NAME=VALUE begins after white space outside of brackets; the
  * end: there is none.  Values may hold blanks: `x = [1, 2]`.  So a blank ends a
  * word only outside of brackets and where NAME= follows. */
 static const char *next_word(const char *text) {

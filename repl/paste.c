@@ -14,7 +14,7 @@ static bool begins(const char *line, size_t len, const char *with) {
 }
 
 /* The length of the prompt in front of a line; 0: there is none.  An editor may
- * have removed the blank behind the prompt of an empty line. */
+ * have removed the blank after the prompt of an empty line. */
 static size_t prompt_length(const char *line, size_t len, const char *prompt) {
   const char *const prompts[] = {prompt, "rly> "};
   for (int i = 0; i < 2; i++) {
@@ -34,7 +34,7 @@ typedef struct Line {
   bool ends;  /* with a newline */
 } Line;
 
-/* The next line, which a terminal may end with a carriage return, behind *at;
+/* The next line, which a terminal may end with a carriage return, after *at;
  * false: there is none. */
 static bool next_line(const char **at, const char *end, Line *line) {
   if (*at == end) return false;

@@ -280,7 +280,7 @@ static const uint8_t ramp[] = {17, 18, 19,  25,  31,  37,  36,
 enum { RAMP = sizeof ramp };
 
 /* `share` is from 0 to 1; 13.99, 4.99 and 9.99 make 1 the last shade rather
- * than the one behind it. */
+ * than the one after it. */
 static void add_shade(const Display *d, StrBuf *out, double share, int wide) {
   static const char *const blocks[] = {" ", "\u2591", "\u2592", "\u2593",
                                        "\u2588"};

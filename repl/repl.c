@@ -214,7 +214,7 @@ static bool is_blank(const char *text) {
   return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* The newline that entry_append() put behind the last line does not go into the
+/* The newline that entry_append() put after the last line does not go into the
  * history. */
 static void finish_entry(Repl *r) {
   r->entry.text[--r->entry.len] = '\0';
@@ -361,7 +361,7 @@ int repl_loop(Host *h, rly_session *s, bool script, struct Lesson *lesson) {
     submit(&r, true);
     learn_look(&r);
   }
-  /* After Ctrl-D the cursor still stands behind the prompt. */
+  /* After Ctrl-D the cursor still stands after the prompt. */
   if (r.tty && !r.quit) putchar('\n');
   entry_clear(&r.entry);
   transcript_clear(&r);

@@ -118,7 +118,7 @@ static size_t skip_far(const StepText *t, size_t from, size_t at, size_t end) {
 /* Prints one line of the text, up to `end`.  Where the mark continues from the
  * line before, the indentation is not underlined.  Returns the start of the
  * next line.  The mark may begin and end anywhere: in the middle of the line,
- * in the line before, behind the last character.  So both ends are looked for
+ * in the line before, after the last character.  So both ends are looked for
  * at each byte, and the loop runs once more at `end`. */
 static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
   const StepText *t = &w->view.now;

@@ -8,7 +8,7 @@
  * An Option takes nothing once its input has ended, and gives nothing to its
  * output.
  *
- * Ctrl-C ends the stream behind the step that is under way, as the end of the
+ * Ctrl-C ends the stream after the step that is under way, as the end of the
  * input would, but without the tail; a second one interrupts the step.  So the
  * state that is saved at the end is one between two steps.
  *

@@ -4,7 +4,7 @@
  * Raw results are written and flushed at each step, so that a program behind a
  * pipe can work on them at once.  A .npy file begins with its shape, which is
  * known only at the end; its rows are gathered in a temporary file and copied
- * behind the header (rly_tensors_write).  In both cases memory does not grow
+ * after the header (rly_tensors_write).  In both cases memory does not grow
  * with the stream.
  *
  * Elements are looked at as bit patterns, for all dtypes alike: the table of
@@ -157,7 +157,7 @@ static rly_status note_kind(Sink *s, rly_value *y) {
 }
 
 /* All NaNs compare as equal.  What the sign and the payload of a NaN are is
- * left open by IEEE 754 for most operations.  Elements behind the end of what
+ * left open by IEEE 754 for most operations.  Elements after the end of what
  * is expected are differences. */
 static void compare(Sink *s, const Kind *k, const char *data, size_t n) {
   const char *wanted = rly_tensor_data(s->expected);

@@ -145,7 +145,7 @@ static char *output_of(const char *line, double timeout) {
 }
 
 /* Runs `command` with the file `in` as its stdin.  `exec` in the first line
- * redirects the shell itself, hence all commands behind it.  The file's name is
+ * redirects the shell itself, hence all commands after it.  The file's name is
  * ours ("/dev/null", or made by mkstemp), so the quotation marks hold. */
 static char *run(const char *command, const char *in, double timeout) {
   size_t len = strlen(command) + strlen(in) + 32;

@@ -150,7 +150,7 @@ static bool is_blank(const char *text) {
   return !text || text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* What stands behind the last expectation is a case without one: it must run.
+/* What stands after the last expectation is a case without one: it must run.
  * Unless it is blank, in which case it is dropped. */
 static bool cut_cases(TestFile *f, const Block *blocks) {
   TestCase *c = new_case(f, 0);

@@ -13,7 +13,7 @@
  *
  * A longer text goes on in comment lines that begin with three blanks.
  *
- * Lines of a doc comment with five blanks or more behind `///` are examples,
+ * Lines of a doc comment with five blanks or more after `///` are examples,
  * which run after all of the file:
  *
  *   /// Twice as much.
@@ -23,7 +23,7 @@
  *   def @twice(%n: int32) -> int32 { %n * 2 }
  *
  * In Markdown the fenced `rly` blocks are one such file.  A fenced `console`
- * block shows commands behind `$ `, or entries at the prompt behind `rly> `
+ * block shows commands after `$ `, or entries at the prompt after `rly> `
  * and `  ... `, each followed by what it prints; a line of three dots stands
  * for any lines.  The entries of a file are one session.  Exercises are told of
  * in lesson.h. */

@@ -7,7 +7,7 @@
  * All that a step computes is the language: the loss and its gradient, the
  * optimiser, the order of the examples.  This file binds, watches and keeps.
  *
- * Ctrl-C ends the training behind the step that is under way, which is kept; a
+ * Ctrl-C ends the training after the step that is under way, which is kept; a
  * second one interrupts the step.  A loss or a gradient that is no number ends
  * it before the weights change, and the step is done once more where each
  * operator is looked at. */
@@ -183,7 +183,7 @@ static int stop_at_nan(Training *t, const StepReport *r) {
 
 /* --- The loop ------------------------------------------------------------ */
 
-/* Is there an epoch's end behind this step, and may there be further ones? */
+/* Is there an epoch's end after this step, and may there be further ones? */
 static int finish_epoch(Training *t, const StepReport *r, bool *over) {
   EpochReport e;
   rly_status status = end_epoch(t, &e);
@@ -224,7 +224,7 @@ static int say_end(Training *t) {
   t->agreed = !code;
   if (code) return code;
   snprintf(line, sizeof line,
-           stopped ? "stopped behind step %lld of %lld; the same command with "
+           stopped ? "stopped after step %lld of %lld; the same command with "
                      "--resume goes on\n"
                    : "%lld steps of %lld; the weights are in "
                      "%s/weights.safetensors\n",

@@ -144,7 +144,7 @@ static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
 void train_show_begin(const Training *t) {
   char line[256];
   if (is_silent(t) || !t->step) return;
-  int n = snprintf(line, sizeof line, "goes on behind step %lld of %lld\n",
+  int n = snprintf(line, sizeof line, "goes on after step %lld of %lld\n",
                    (long long)t->step, (long long)t->steps);
   host_write(t->h, line, (size_t)n);
 }

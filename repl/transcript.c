@@ -194,7 +194,7 @@ static bool is_version_of(const Version *v, const Item *item) {
 
 /* --- Edits of a text ---------------------------------------------------- */
 
-/* Instead of `span`: the three texts, one behind the other.  `order` keeps
+/* Instead of `span`: the three texts, one after the other.  `order` keeps
  * insertions at one place in the order in which they were asked for, since
  * qsort() is not stable. */
 typedef struct Edit {
@@ -394,7 +394,7 @@ static void put_file(Writer *w, const Said *said) {
 }
 
 /* Two passes: the first edits all entries only to learn which results are named
- * (w.named), for a name may be used long behind the entry that gives it. */
+ * (w.named), for a name may be used long after the entry that gives it. */
 static void put_transcript(Repl *r, StrBuf *out) {
   Writer w = {.p = r->host->program->ir, .out = out};
   w.versions.p = w.p;

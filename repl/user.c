@@ -18,7 +18,7 @@
 
 enum { NAME_MOST = 32 };
 
-/* The folder's path.  Room for a slash and a name of NAME_MOST stays behind it.
+/* The folder's path.  Room for a slash and a name of NAME_MOST stays after it.
  * Without a place n is USER_PATH_MAX, so the answer is false. */
 static bool folder(const char *variable, const char *below_home,
                    char path[USER_PATH_MAX]) {

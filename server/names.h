@@ -26,7 +26,7 @@ typedef VEC(Use) Uses;
 
 /* Adds the names in all texts of the user's, by their places. */
 void names_find(Program *p, Uses *out);
-/* The name that the byte of the map lies in or directly behind; or NULL. */
+/* The name that the byte of the map lies in or directly after; or NULL. */
 const Use *names_at(const Uses *uses, uint32_t at);
 /* Where it is declared; SPAN_NONE: it is an operator. */
 Span name_declaration(const Use *use);

@@ -41,7 +41,7 @@ static void take_offer(void *offers, const char *word) {
                 "data", "uri", o->d->uri, "name", word));
 }
 
-/* Where the word begins: behind a character that is part of none. */
+/* Where the word begins: after a character that is part of none. */
 static size_t word_begin(const Text *t, size_t offset) {
   const char *s = strbuf_text(&t->bytes);
   while (offset && !strchr(" \t\r\n(){}[],;=<>+*/!&|\"", s[offset - 1]))

@@ -20,7 +20,7 @@ void text_set(Text *t, const char *bytes, size_t len);
 /* Puts other bytes in the place of lo <= i < hi. */
 void text_replace(Text *t, size_t lo, size_t hi, const char *bytes, size_t len);
 
-/* {line, character}, and back.  What lies behind the end of a line or of the
+/* {line, character}, and back.  What lies after the end of a line or of the
  * text is its end; false: it is no place. */
 json_t *text_place(const Text *t, size_t offset);
 json_t *text_range(const Text *t, size_t lo, size_t hi);

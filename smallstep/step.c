@@ -11,7 +11,7 @@
  *   ...
  *
  * The children of an expression are evaluated in order, each with a frame that
- * waits for its value; a function that is called comes behind its arguments.
+ * waits for its value; a function that is called comes after its arguments.
  * When all have values, a rule applies (step_rules.c).  To push and to pop
  * frames changes nothing that a reader of the program sees, so it is no step:
  * step_next() goes on until a rule was applied.

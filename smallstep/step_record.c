@@ -2,7 +2,7 @@
  * forth among them.
  *
  *   entries   [ e1 | e2 | e3 | e4 | e5 ]
- *                         ^ entry = 3: the machine stands behind e3
+ *                         ^ entry = 3: the machine stands after e3
  *   changes   [ c1 c2 | c3 | c4 ]
  *                       ^ changed = 3: c4 is undone
  *
@@ -71,7 +71,7 @@ static void change_until(StepMachine *m, size_t end) {
 void step_keep(StepMachine *m, size_t entries) { m->keep = entries; }
 
 /* Not while the machine stands in the past: step_next() goes on through the
- * entries behind it. */
+ * entries after it. */
 bool step_forget(StepMachine *m) {
   size_t gone = (m->entries.len + 1) / 2;
   if (!gone || m->entry < m->entries.len) return false;

@@ -264,7 +264,7 @@ static void no_arm(StepMachine *m, const Expr *e, const StepObj *v) {
  *   match (v) { p1 => e1, ..., pn => en }  ->  ek[b]
  *
  * Where pk has a guard, gk[b] is evaluated first; if it does not hold, the
- * arms behind pk are tried.  Begins with arm `i`. */
+ * arms after pk are tried.  Begins with arm `i`. */
 static void match_from(StepMachine *m, const Expr *e, StepObj *v, int i) {
   StepObj *outer = m->now.env;
   for (; i < e->match->arm_count; i++) {

@@ -41,7 +41,7 @@ static void later(Show *w, const StepObj *v, const char *open,
 }
 
 /* Writes a cell's content.  A cell met inside itself is written as the number
- * of enclosing cells up to it.  The piece `closes` stands behind the content on
+ * of enclosing cells up to it.  The piece `closes` stands after the content on
  * the stack, so the cell counts as open for exactly as long as its content is
  * written. */
 static void later_cell(Show *w, const StepObj *v, const char *open,
@@ -84,7 +84,7 @@ static void show(const StepMachine *m, StrBuf *out, int width, const StepObj *v,
 
 /* --- Display form ------------------------------------------------------- */
 
-/* A block of one line follows its type behind a blank, others on lines of their
+/* A block of one line follows its type after a blank, others on lines of their
  * own. */
 static void print_tensor(Show *w, const Tensor *t) {
   if (t->rank == 0) {

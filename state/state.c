@@ -111,7 +111,7 @@ typedef struct Search {
 } Search;
 
 /* The key is the address of the type or, for a type in a declaration, the byte
- * behind it: the same type may have to be looked at in both ways. */
+ * after it: the same type may have to be looked at in both ways. */
 static void reach(Search *s, const Type *type, bool declared) {
   const void *key = (const char *)type + declared;
   if (ptrmap_has(&s->seen, key)) return;
@@ -311,7 +311,7 @@ static void walk_globals(Scan *c) {
   for (int i = 0; i < 2; i++) ptrmap_done(&names[i]);
 }
 
-/* Behind the globals.  No global's path begins so, and no two have one name. */
+/* After the globals.  No global's path begins so, and no two have one name. */
 static void walk_host_cells(Scan *c) {
   const Session *s = c->session;
   for (size_t i = 0; i < s->host_cells.len; i++) {

@@ -55,7 +55,7 @@ void cell_set_take(Session *s, RefCell *cell, Value content);
  * caller's, when memory runs out. */
 RefCell *cell_of_type(Session *s, const Type *type, Value content);
 
-/* Adds a cell to the state, behind those of the program, with a reference of
+/* Adds a cell to the state, after those of the program, with a reference of
  * its own to the content.  The name must be new.  False when memory runs
  * out. */
 bool state_add_cell(Session *s, const Name *name, const Type *type,

@@ -6,7 +6,7 @@
  *
  * A file whose first line is `// for D in float32 int8 ...` is a template: it
  * is embedded once for each word, with `$D` replaced by it.  Of a word `2:HW`
- * `$D` is what stands before the colon and `$E` what stands behind.  The words
+ * `$D` is what stands before the colon and `$E` what stands after.  The words
  * go on in lines that begin with `//     `, a word where it ends with a comma
  * or a colon. Definitions are found by their brackets alone; the parser meets
  * them when a program reaches them. */

@@ -154,7 +154,7 @@ static void add_figure(Heats *h, StrBuf *out, const Tensor *t,
   strbuf_add(out, "</figcaption></figure>\n");
 }
 
-/* `way` has room for DEPTH_MOST more parts behind `end`. */
+/* `way` has room for DEPTH_MOST more parts after `end`. */
 static int add_figures(Heats *h, StrBuf *out, const StepObj *v, char *way,
                        int end, int most) {
   if (v->kind == V_TENSOR) {

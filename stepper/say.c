@@ -223,7 +223,7 @@ static int written_arms(const Match *m, int count) {
   return n;
 }
 
-/* The arm is found by its body, which the state after the step looks at; behind
+/* The arm is found by its body, which the state after the step looks at; after
  * a guard the frame has its number. */
 static void say_match(Say *w) {
   const Expr *e = w->redex.expr;

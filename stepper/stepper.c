@@ -10,7 +10,7 @@
  *   MOVE_RUN    a breakpoint
  *   MOVE_BACK   the step before, from the record
  *
- * Going forward inside the record replays it; only behind its end is anything
+ * Going forward inside the record replays it; only after its end is anything
  * evaluated (step_next).  All of a move's questions are asked of the entry that
  * was reached, so they have the same answers on the way back and forth.
  *

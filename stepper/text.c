@@ -323,7 +323,7 @@ static const Expr *around_frames(Piece *p, const Expr *inner, const StepObj *f,
   return inner;
 }
 
-/* Of a block the redex is the next binding, with the rest of the block behind
+/* Of a block the redex is the next binding, with the rest of the block after
  * it; of any other expression, all of it. */
 static void add_looked_at(Piece *p, const StepState *at) {
   if (at->expr->kind != EX_BLOCK) {

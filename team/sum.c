@@ -109,7 +109,7 @@ static void push(const TeamSum *s, Stack *stack, Node node, size_t begin,
     const Node *below = stack->count ? &stack->nodes[stack->count - 1] : NULL;
     bool left = node.at % 2 == 0, root = s->shards <= 1LL << node.level;
     if (root) break;
-    /* Its right neighbour would begin behind the last shard. */
+    /* Its right neighbour would begin after the last shard. */
     if (left && node.at + 1 <= (s->shards - 1) >> node.level) break;
     if (!left) {
       if (!below || below->level != node.level || below->at != node.at - 1)

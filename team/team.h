@@ -62,7 +62,7 @@ typedef struct TeamPart {
 typedef struct TeamSum TeamSum;
 
 /* A sum of `bytes` bytes, of which the parts say what they are.  The parts are
- * borrowed, lie one behind the other, and begin at multiples of TEAM_ALIGN.
+ * borrowed, lie one after the other, and begin at multiples of TEAM_ALIGN.
  * NULL: memory is out. */
 enum { TEAM_ALIGN = 64 };
 TeamSum *team_sum_new(const Team *team, const TeamPart *parts, size_t count,

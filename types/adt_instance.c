@@ -6,7 +6,7 @@
  *
  * What instance.c does for functions, and for the same reason: rank and dtype
  * decide how a value lies in memory.  An instance is a data type like any
- * other, so nothing behind the checker knows of this.  Its fields are resolved
+ * other, so nothing after the checker knows of this.  Its fields are resolved
  * from the text, in which the parameters mean the instance's ranks and dtypes.
  *
  * Which instance an annotation means, resolve_type.c finds; which one a use of

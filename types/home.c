@@ -199,7 +199,7 @@ static void enter(Homes *h, const ExprWalk *w) {
   VEC_PUSH(&h->under_way, at);
 }
 
-/* A graph variable is defined behind its value. */
+/* A graph variable is defined after its value. */
 static void leave(Homes *h, const ExprWalk *w) {
   Position at = VEC_POP(&h->under_way);
   if (w->role != ROLE_VALUE) return;

@@ -169,7 +169,7 @@ typedef struct Join {
   bool open; /* a type that was not known has become the result's */
 } Join;
 
-/* An unknown rank among the values is that of the result, also behind others:
+/* An unknown rank among the values is that of the result, also after others:
  * the variable then stands for another type, which nobody has seen yet. */
 static void join_value(Infer *in, Join *j, Ty *found, Why why) {
   const Ty *t = ty_head(found);

@@ -217,7 +217,7 @@ typedef struct Infer {
   uint32_t mark;
   uint32_t first_var; /* ids below it are of earlier runs */
   VEC(VarInfo) vars;
-  VEC(VarInfo *) late_vars; /* with the ids behind those of `vars` */
+  VEC(VarInfo *) late_vars; /* with the ids after those of `vars` */
   VEC(Typed) typed;
   VEC(TypedPattern) patterns;
   VEC(Constraint *) queue; /* to be run; `head` are done */

@@ -273,7 +273,7 @@ static const Expr *call_of(Resolver *r, const Expr *e, const Expr *callee,
   return call;
 }
 
-/* Only what fills in a message may stand behind it. */
+/* Only what fills in a message may stand after it. */
 static bool may_be_late(Resolver *r, const Expr *e) {
   const Expr *callee = e->call.callee;
   bool dyn;
@@ -283,7 +283,7 @@ static bool may_be_late(Resolver *r, const Expr *e) {
   }
   const Expr *first = e->args[e->count - e->call.late];
   Diag *d = diag_error(r->p->diags, E0004, first->span,
-                       "expected `name=value` behind what is given by name");
+                       "expected `name=value` after what is given by name");
   diag_hint(d, "attributes and named fields, `name=value`, come last");
   return false;
 }

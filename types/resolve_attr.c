@@ -544,7 +544,7 @@ static void missing_attr(Resolver *r, const Expr *call, const OpInfo *op,
   const char *name = attr_name_text(spec->name);
   Diag *d = diag_error(r->p->diags, E0110, call->call.callee->span,
                        "`%s` needs the attribute `%s`", op->name, name);
-  diag_hint(d, "write it behind the arguments, as in %s=%s", name,
+  diag_hint(d, "write it after the arguments, as in %s=%s", name,
             shown_value[spec->type]);
 }
 

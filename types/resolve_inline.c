@@ -3,7 +3,7 @@
  *
  * The type of such a function's result depends on more than kinds of parameters
  * can say: on the numbers in `pads`, say.  So each call is the body itself,
- * behind a `let` for each parameter, and is typed as a text of its own:
+ * after a `let` for each parameter, and is typed as a text of its own:
  *
  *   def @onnx_f(%x, k=1) { %x * cast_like(%k, %x) }
  *

@@ -8,7 +8,7 @@
  *   dyn.reshape(%x, %shape)            attributes among the arguments
  *
  * and both become one record: the operands in the order of the row, an Attrs
- * with its defaults filled in, and behind the operands those expressions that
+ * with its defaults filled in, and after the operands those expressions that
  * hold an attribute's value at run time (resolve_attr.c).
  *
  * A tensor literal is folded to a constant if nothing but literals is in it.
@@ -117,7 +117,7 @@ static int attr_index(const OpInfo *op, const char *word, int len) {
 
 /* dyn.X(data, newshape): positional arguments are operands and attributes; the
  * operands of the call come first.  Two passes: operands must have their final
- * numbers before an attribute's value is appended behind them. */
+ * numbers before an attribute's value is appended after them. */
 static void bind_dyn(const OpInfo *op, int count, const Expr *const *args,
                      Attrs *attrs, Operands *out) {
   for (int pass = 0; pass < 2; pass++) {

@@ -333,7 +333,7 @@ static const Expr *with_tuple(Writing *w, const Expr *body, const Name *name,
   return expr_map_end(&map);
 }
 
-/* The rule's body behind lets of the parameters that it reads. */
+/* The rule's body after lets of the parameters that it reads. */
 static const Expr *bind(Writing *w, const StretchOp *op, const Fn *rule,
                         const Expr *body) {
   int named = rule->param_count - 2, n = 0, at = 0;

@@ -23,7 +23,7 @@ typedef struct Stretch {
   int inputs, value_count, op_count, out_count;
   const Type *const *types; /* of the values */
   const StretchOp *ops;
-  const int *outs; /* values that are read behind it */
+  const int *outs; /* values that are read after it */
 } Stretch;
 
 /* What a function for a stretch is made for.  Bit i of `varies` says that input

@@ -160,7 +160,7 @@ static bool is_default(const AttrSpec *spec, const AttrValue *v,
   return dim_same(v->integer, rest->integer);
 }
 
-/* Operands that hold attributes stand behind the others, so the first of them
+/* Operands that hold attributes stand after the others, so the first of them
  * ends the positional arguments. */
 int types_written_attrs(Arena *a, NameTable *names, const Expr *call,
                         const Attr **attrs, int *operands) {

@@ -266,7 +266,7 @@ static bool is_finished(const Session *s) {
 }
 
 /* The first half of the memory is for records that stay.  Their number tells
- * how many a quarter holds: so long are the regions behind, whose states have
+ * how many a quarter holds: so long are the regions after, whose states have
  * another quarter.  Where these fill it, they get fewer. */
 bool again_due(Session *s) {
   Again *a = &s->again;
@@ -411,7 +411,7 @@ static void plan(Session *s, const Cell *region, uint64_t last) {
   a->next = 0;
 }
 
-/* The blanks of the region: of what is to be swept, all that came behind its
+/* The blanks of the region: of what is to be swept, all that came after its
  * beginning.  The first in order is the last here. */
 static bool take_wanted(struct Replay *r, const Cell *region) {
   Sweep *w = r->sweep;

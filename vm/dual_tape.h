@@ -32,7 +32,7 @@ static inline bool type_is_object(const Type *t) {
 
 /* --- Records ------------------------------------------------------------ */
 
-/* Behind RECORD_ARGS, of n operands and m results: n records of operands, n
+/* After RECORD_ARGS, of n operands and m results: n records of operands, n
  * indices into those, n operands that are kept, m results that are.  Of a
  * stretch (the cell's tag): n records of inputs, n indices, then the values
  * that its site says are saved, scalars as bits.  RECORD_ADJOINT is the

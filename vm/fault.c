@@ -210,7 +210,7 @@ static void unwind_frame(Session *s, const Word *pc, Value *regs) {
   }
 }
 
-/* A frame's return address stands two units behind its call.  Frames that lead
+/* A frame's return address stands two units after its call.  Frames that lead
  * to an earlier segment own nothing; frames[0] is the host's and has no
  * instruction. */
 void vm_unwind_to(Session *s, size_t frames) {

@@ -90,7 +90,7 @@ struct Session {
   size_t value_count;
   VEC(HostCell) host_cells;
   /* The stack. */
-  Frame *frames, *frame_top; /* frame_top: behind the last one in use */
+  Frame *frames, *frame_top; /* frame_top: after the last one in use */
   size_t frame_cap;
   _Atomic(Frame *) frame_limit; /* a call at or above looks what is up */
   Segment *segment, *spare;

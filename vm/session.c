@@ -278,7 +278,7 @@ RunStatus session_call(Session *s, const Global *g, int count,
   return run(s, f, result);
 }
 
-/* The closure itself is the argument behind the others, where the function's
+/* The closure itself is the argument after the others, where the function's
  * own code looks for its captures; only a function that has a parameter for it
  * owns a reference. */
 RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,

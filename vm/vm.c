@@ -7,7 +7,7 @@
  *
  *   pc   the instruction at hand: four 16-bit parts op, a, b, c, then data
  *   R    the running function's registers, a window of the value stack
- *   fp   behind the last frame in use
+ *   fp   after the last frame in use
  *
  *   value stack     [caller's registers | outgoing area ............]
  *                                         [callee's registers | ...]
@@ -16,7 +16,7 @@
  *
  * The caller puts a call's arguments into its outgoing area, where they are the
  * callee's first registers.  The frame has no place for the result: the return
- * address is behind the call, so the call itself stands at pc[-2], and its
+ * address is after the call, so the call itself stands at pc[-2], and its
  * operand a names the register (ret).
  *
  * Dispatch is threaded code (Bell 1973; Ertl and Gregg 2003): each handler ends
@@ -56,7 +56,7 @@
 #define DISPATCH() GO()
 #endif
 
-/* Goes on with the instruction that many units from this one: the one behind
+/* Goes on with the instruction that many units from this one: the one after
  * it, of which this is the length, or the target of a jump. */
 #define NEXT(units) \
   do {              \
@@ -231,7 +231,7 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
   NEXT(1);
 
 /* At the end of a loop: goes where the head would go on.  Otherwise, and when
- * the run is to stop, the `loop` behind goes to the head.  A loop so takes one
+ * the run is to stop, the `loop` after goes to the head.  A loop so takes one
  * jump a round, and still sees the flag in every round. */
 #define BACK(name, condition)                                               \
   CASE(back_##name) : if ((condition) && !is_stopped(s)) NEXT(-(int)pc->c); \

@@ -129,7 +129,7 @@ static void gather(const Session *s, const OpSite *site, const uint16_t *list,
 typedef struct OpPlan {
   Plan plan;
   RuleType result;
-  int64_t key[]; /* the shapes; behind them the fields of a tuple's type */
+  int64_t key[]; /* the shapes; after them the fields of a tuple's type */
 } OpPlan;
 
 static size_t key_length(const Operands *o) {
@@ -153,7 +153,7 @@ static bool plan_fits(const OpPlan *plan, const Operands *o) {
 }
 
 /* Without memory for a plan the rule is asked again the next time.  The fields
- * of a tuple's type are copied behind the key, so that the plan is one block;
+ * of a tuple's type are copied after the key, so that the plan is one block;
  * result.value, which points into the rule's own memory, is not kept. */
 static void plan_keep(Session *s, const OpSite *site, const Operands *o,
                       const RuleType *result) {
@@ -308,7 +308,7 @@ enum { ROW_NEAR = 1 << 16 }; /* elements that are copied at once */
 
 /* The bytes of `row` where it has the shape of y's, and both tensors are runs
  * of elements; else 0.  Walks the axes from the last: each stride must be the
- * product of the lengths behind it, in both tensors.  0 also for a row that is
+ * product of the lengths after it, in both tensors.  0 also for a row that is
  * too large to copy without looking at the stop flag, and for an empty one. */
 static int64_t row_bytes(const Tensor *y, const Tensor *row) {
   int64_t n = 1;
@@ -399,7 +399,7 @@ static bool special_print_text(Session *s, const OpSite *site,
   return !mem_exhausted(s->mem) || vm_out_of_memory(s);
 }
 
-/* The values that fill in a message, behind the operands of the row. */
+/* The values that fill in a message, after the operands of the row. */
 typedef struct Shown {
   Session *s;
   const OpSite *site;

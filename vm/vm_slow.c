@@ -140,7 +140,7 @@ static void segment_pop(Session *s) {
   }
 }
 
-/* malloc places the first segment behind the frames, which are half a page, so
+/* malloc places the first segment after the frames, which are half a page, so
  * that a call's frame and its registers differ in the low 12 bits of their
  * addresses.  Else the processor takes a load of one for a load of what was
  * just stored in the other (fib: 8 % slower). */

@@ -285,7 +285,7 @@ static void walk_fn(Infer *in, const Expr *fn) {
 
 /* --- Answers ------------------------------------------------------------ */
 
-/* The entry behind those of the parameters says whether any is borrowed. */
+/* The entry after those of the parameters says whether any is borrowed. */
 static void decide(Infer *in, const Expr *fn) {
   int n = fn->fn->param_count;
   uint32_t first = fn_first(in, fn);

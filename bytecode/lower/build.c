@@ -2,7 +2,7 @@
  * themselves.
  *
  * Registers are virtual and as many as are asked for, each with what later
- * phases must know of it (RegInfo).  Operands beyond three are listed behind
+ * phases must know of it (RegInfo).  Operands beyond three are listed after
  * the newest instruction, so they are put at once, before the next instruction.
  *
  * When memory runs out instructions are written to a sink and `failed` is set;

@@ -240,7 +240,7 @@ static Reg result_of(const Chains *c, int member) {
 }
 
 /* Is the member's result read outside of [from, to)?  A result that nobody
- * reads is an output, too, and is dropped behind the chain. */
+ * reads is an output, too, and is dropped after the chain. */
 static bool is_output(const Chains *c, const Making *m, int member) {
   uint32_t inner = m->inner_reads[member - m->from];
   return inner == 0 || c->uses[result_of(c, member)].reads > inner;
@@ -488,7 +488,7 @@ bool site_may_fail(const OpSite *site) {
 }
 
 /* An instruction that is no member.  It ends the group if the group cannot
- * be put off behind it: if it has an effect that others see, reads a
+ * be put off after it: if it has an effect that others see, reads a
  * member's result or sets a member's operand, or may fail when a member may. */
 static void add_other(Chains *c, const Ins *i) {
   const InsInfo *row = ins_row(i);

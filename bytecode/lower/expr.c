@@ -403,7 +403,7 @@ static Reg lower_read(Lower *l, const Expr *e, Reg dst) {
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 
-/* The old content is dropped by the machine, behind the store. */
+/* The old content is dropped by the machine, after the store. */
 static Reg lower_write(Lower *l, const Expr *e, Reg dst) {
   Reg ref = lower_expr(l, e->args[0], DST_ANY);
   const Type *content = e->args[0]->type->args[0];

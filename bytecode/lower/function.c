@@ -187,7 +187,7 @@ static void bind_free(Lower *l) {
 
 /* --- The body ----------------------------------------------------------- */
 
-/* A result that has to be checked is no tail call: the check comes behind
+/* A result that has to be checked is no tail call: the check comes after
  * it. */
 static void lower_checked(Lower *l, const Expr *body, const Type *declared,
                           Span span) {
@@ -330,7 +330,7 @@ static void join_chains(Lower *l) {
 
 /* What is done to the list of instructions, in order.  One that was left
  * half-made for lack of memory is no input for the next.  Chains absorb some
- * views, so the others come behind them; ownership comes last, as it must know
+ * views, so the others come after them; ownership comes last, as it must know
  * every read. */
 static bool run_passes(Lower *l) {
   static void (*const passes[])(Lower * l) = {

@@ -1,6 +1,6 @@
 /* Variables in scope.  Among them are lazy ones: graph nodes that may fail
  * or diverge, and do nothing else, are evaluated where they are first
- * needed.  On one path that is known when code is made; behind a join of
+ * needed.  On one path that is known when code is made; after a join of
  * paths that differ, a flag says at run time whether the value is there. */
 #include "bytecode/lower/lower.h"
 
@@ -98,7 +98,7 @@ Reg token_take(Lower *l, int size) {
   return NO_REG;
 }
 
-/* Behind the arm no new cell may take its token: another arm has not set the
+/* After the arm no new cell may take its token: another arm has not set the
  * register. */
 void token_leave(Lower *l, size_t mark) {
   while (l->tokens.len > mark) (void)VEC_POP(&l->tokens);
@@ -113,7 +113,7 @@ void lazy_branch_done(Lower *l, size_t mark) {
     l->lazies.data[i].local->lazy = l->lazies.data[i].former;
 }
 
-/* Behind a join of branches that may differ, all that any of them changed is
+/* After a join of branches that may differ, all that any of them changed is
  * perhaps done. */
 void lazy_join(Lower *l, size_t mark) {
   for (size_t i = mark; i < l->lazies.len; i++)

@@ -40,7 +40,7 @@ typedef uint32_t Label;
  *   label    label arg[0] stands here
  *   head     the head of the loop
  *   self     self tail call: the listed values become the parameters, then back
- *            to the head; loop variables behind the parameters stand for
+ *            to the head; loop variables after the parameters stand for
  *            themselves
  *   open     the listed fields of cell arg[0], already read as views, become
  *            owned; the cell's own reference ends here unless it is needed
@@ -53,7 +53,7 @@ typedef uint32_t Label;
  * The list may have more than is written out (the letters of the row's column):
  * arguments of a call, which are in their places, and the cell that must
  * outlive the reading of a view.  An argument `a` was set by a `pass`; the
- * value that it passed is listed behind it. */
+ * value that it passed is listed after it. */
 typedef struct Ins {
   uint16_t op;
   uint32_t arg[3]; /* registers, numbers, labels */
@@ -68,7 +68,7 @@ typedef struct RegInfo {
   bool borrowed; /* counted, but not ours: kept when it moves, never
                     dropped */
   bool nullable; /* may hold no value (an unevaluated lazy variable) */
-  bool read;     /* own.c: something behind here reads it */
+  bool read;     /* own.c: something after here reads it */
   int32_t out;   /* its place in the outgoing area; -1: none */
   bool missing;  /* tuples.c: the token of a cell that is not made */
   Reg hint;      /* share that one's real register if possible */
@@ -135,7 +135,7 @@ typedef struct Lower {
   const char *too_large;  /* what of the function is; NULL: nothing */
   /* By own.c: */
   VEC(Reg) live;   /* what Ins.live counts from */
-  size_t main_len; /* behind it: drops on edges between blocks */
+  size_t main_len; /* after it: drops on edges between blocks */
   /* By regs.c: */
   uint32_t window; /* registers below the outgoing area */
   Flaw flaw;       /* by emit.c: of code that is not sound */
@@ -170,7 +170,7 @@ bool is_counted(const Lower *l, const Type *type);
 
 /* Is the code at hand being differentiated? */
 static inline bool lower_is_dual(const Lower *l) { return env_is_dual(l->env); }
-/* r = word `word` behind the header of `cell`, owned; a scalar's bits, where
+/* r = word `word` after the header of `cell`, owned; a scalar's bits, where
  * the cell has them, become a tensor. */
 void lower_part(Lower *l, Reg r, Reg cell, uint32_t word, const Type *type);
 /* The value in `r` without derivatives, as other code has it; a tensor of a
@@ -230,10 +230,10 @@ Reg lower_target(Lower *l, const Type *type, Reg dst);
 /* Can evaluating it be left out, or happen elsewhere?  No effect, no failure,
  * small. */
 bool expr_is_plain(const Expr *e);
-/* Evaluates condition `e`: goes on behind here if it holds, else at
+/* Evaluates condition `e`: goes on after here if it holds, else at
  * `otherwise`. */
 void lower_condition(Lower *l, const Expr *e, Label otherwise);
-/* Goes on behind here if the scalar in `r` equals the literal, else at
+/* Goes on after here if the scalar in `r` equals the literal, else at
  * `otherwise`. */
 void lower_unless_literal(Lower *l, Reg r, const Tensor *literal,
                           Label otherwise);
@@ -265,7 +265,7 @@ void type_dim_names(const Lower *l, const Type *t,
 /* --- More expressions ---------------------------------------------------- */
 
 Reg lower_call(Lower *l, const Expr *e, Reg dst);
-/* Where a cell's fields begin, in words behind its header: a big one has their
+/* Where a cell's fields begin, in words after its header: a big one has their
  * number and their mask before them. */
 static inline int cell_offset(int fields) {
   return fields > SIZE_SMALL_MAX ? 1 + (fields + 63) / 64 : 0;
@@ -345,7 +345,7 @@ Reg local_reg(Lower *l, const Var *v, Span span);
 
 /* Lazy variables around branches.  A variable that one branch has evaluated
  * is pending again at the start of the next branch, and perhaps evaluated
- * behind the join. */
+ * after the join. */
 size_t lazy_mark(const Lower *l);
 void lazy_branch_done(Lower *l, size_t mark);
 void lazy_join(Lower *l, size_t mark);
@@ -365,7 +365,7 @@ bool lower_is_wide(Lower *l);
 void tuple_pass(Lower *l);             /* tuples.c */
 void stretch_pass(Lower *l);           /* stretch.c */
 void chain_pass(Lower *l);             /* chain.c */
-void view_pass(Lower *l);              /* views.c: behind chains */
+void view_pass(Lower *l);              /* views.c: after chains */
 void spill_pass(Lower *l);             /* spill.c */
 void own_pass(Lower *l);               /* own.c */
 bool may_stop(const Lower *l, int op); /* is a run ever left there? */

@@ -230,7 +230,7 @@ static void keep_roots(Matcher *m, const Roots *roots) {
   for (int i = 0; i < n; i++) put_listed(m->l, 'u', roots->parts[i]->reg);
 }
 
-/* What the guard evaluates of lazy variables is there on both ways behind it,
+/* What the guard evaluates of lazy variables is there on both ways after it,
  * and not on the ways that do not lead by it. */
 static void emit_guard(Matcher *m, const Roots *roots, const Node *node) {
   Lower *l = m->l;
@@ -265,7 +265,7 @@ static void emit_case(Matcher *m, const Roots *roots, const Node *node) {
   unload(m, mark);
 }
 
-/* Goes on behind here if the part is this constructor or literal, else at
+/* Goes on after here if the part is this constructor or literal, else at
  * `otherwise`. */
 static void put_test(Matcher *m, const Part *p, const Ctor *ctor,
                      Label otherwise) {

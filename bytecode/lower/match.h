@@ -10,8 +10,8 @@ typedef struct Part {
   Reg reg;
   const struct Part *root; /* whose register is owned */
   struct Part *parent;
-  int word;         /* which one behind the parent's header */
-  bool owned;       /* `reg` holds it itself: it is far behind the header */
+  int word;         /* which one after the parent's header */
+  bool owned;       /* `reg` holds it itself: it is far after the header */
   bool loaded;      /* on the path that is being emitted */
   const Type *type; /* NULL: of a root */
 } Part;

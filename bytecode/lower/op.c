@@ -8,7 +8,7 @@
  *                          out_types: the call's type; number of its plan
  *
  * A tuple written out as an operand is never made: its fields are spliced in.
- * A tuple of results is made, if at all, by a cell of its own behind the call.
+ * A tuple of results is made, if at all, by a cell of its own after the call.
  *
  * A site lives as long as the code.  Its number finds the plan that a session
  * keeps for it: the shapes that came last and what was computed for them. */

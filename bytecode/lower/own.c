@@ -7,7 +7,7 @@
  *
  *   moves     the last use hands the reference over; before any other use, and
  *             before every move of a borrowed value, a `keep` is put
- *   reads     a `drop` is put behind the last use, unless the instruction drops
+ *   reads     a `drop` is put after the last use, unless the instruction drops
  *             the operand itself
  *   branches  what only one way needs is dropped at the start of the other
  *   cells     a `match` reads fields as views, without references.  Where the
@@ -15,7 +15,7 @@
  *             out of it and the cell is freed: nothing is counted.  Elsewhere
  *             these fields are kept.
  *
- * All jumps go forward but the one of a self tail call, behind which nothing
+ * All jumps go forward but the one of a self tail call, after which nothing
  * but parameters is live; so one walk does, and what the target of a jump needs
  * is known when the jump is reached.  Every instruction that may fail gets the
  * list of the registers to drop then.  Pure instructions whose result nobody
@@ -33,7 +33,7 @@ typedef struct LabelInfo {
 typedef struct Own {
   Lower *l;
   VEC(Ins) out; /* backward */
-  VEC(Ins) far; /* drops on edges, behind the end of the function */
+  VEC(Ins) far; /* drops on edges, after the end of the function */
   VEC(Reg) saved;
   LabelInfo *labels;
   /* The registers that are live: a sparse set (Briggs & Torczon 1993), which is
@@ -126,7 +126,7 @@ static void use_operands(Own *o, const Ins *i) {
   }
 }
 
-/* Likewise of an instruction behind which nothing may be put. */
+/* Likewise of an instruction after which nothing may be put. */
 static void need_operands(Own *o, const Ins *i) {
   for (OperandWalk w = ins_operands(o->l, i); operand_next(&w);) {
     if (w.role & LOOKS) o->l->regs.data[w.now.reg].read = true;
@@ -163,7 +163,7 @@ bool may_stop(const Lower *l, int op) {
          (ins_info[op].flags & (FAIL | ALLOC) || l->fn->key.stops);
 }
 
-/* Called when the set has what is live behind the instruction and what it
+/* Called when the set has what is live after the instruction and what it
  * reads. What it moves still belongs to the function if it fails, unless a call
  * has handed it over by then; of a borrowed value it is the reference that was
  * kept to be moved. */
@@ -188,9 +188,9 @@ static void stamp_target(Own *o, const LabelInfo *t) {
 }
 
 /* The drops that an edge to `to` needs: of what is in the set and not live
- * there. Where no other edge arrives they stand behind the label.  Otherwise
+ * there. Where no other edge arrives they stand after the label.  Otherwise
  * the edge is critical and is split: the drops get a label of their own, far
- * behind, and a jump on to `to`.  Gives the label to jump to. */
+ * after, and a jump on to `to`.  Gives the label to jump to. */
 static Label edge(Own *o, Label to, Span span) {
   LabelInfo *t = &o->labels[to];
   stamp_target(o, t);
@@ -360,7 +360,7 @@ static void own_open(Own *o, Ins i) {
 /* --- Calls -------------------------------------------------------------- */
 
 /* The next argument that a call would borrow, from item `k` of its list on; the
- * value that it is a view of is listed behind it. */
+ * value that it is a view of is listed after it. */
 static uint32_t next_lent(const Own *o, const Ins *i, uint32_t k) {
   const Operand *items = &o->l->listed.data[i->list];
   while (k < i->list_count && items[k].mode != 'a') k++;

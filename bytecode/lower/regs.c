@@ -14,7 +14,7 @@
  * path in the list needs the parameter.  So one thing is looked at more
  * closely.  A number that becomes a parameter at a self tail call is computed
  * in that parameter's register as soon as nobody on this path reads the old
- * one, though another path, which stands behind, still does. */
+ * one, though another path, which stands after, still does. */
 #include "bytecode/lower/lower.h"
 
 static const char too_many[] = "this function needs more than 65,535 registers";
@@ -38,7 +38,7 @@ typedef void (*MentionFn)(Assign *a, Reg r, uint32_t position);
 /* Calls `mention` for each register that instruction `p` has, reads first.
  * Reads are at position 2p and writes at 2p + 1, so that a result may take the
  * register of an operand that ends there.  The drops on edges to other blocks
- * count as reads of the jump, though they stand behind the main list (own.c).
+ * count as reads of the jump, though they stand after the main list (own.c).
  */
 static void each_mention(Assign *a, size_t p, MentionFn mention) {
   const Lower *l = a->l;

@@ -96,7 +96,7 @@ static void choose(Spill *s) {
   s->offset = cell_big_offset_of(s->slots);
 }
 
-/* The words before the fields, behind the cell's header. */
+/* The words before the fields, after the cell's header. */
 static const uint64_t *far_header(Spill *s) {
   const RegInfo *regs = s->l->regs.data;
   uint64_t *words = lower_big_header(s->l, 0, s->slots);

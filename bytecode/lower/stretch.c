@@ -1,4 +1,4 @@
-/* Stretches: operators of differentiated code that stand one behind the other
+/* Stretches: operators of differentiated code that stand one after the other
  * run as in other code, without records between them, and are recorded as one.
  *
  *   dual_op multiply | x y a         fits = stretch_fits | x y

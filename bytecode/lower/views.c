@@ -107,7 +107,7 @@ static void add_op(Views *v, Ins *i) {
   i->words[0] = (uint64_t)(uintptr_t)site;
 }
 
-/* Views are followed within straight code: behind a jump another path may have
+/* Views are followed within straight code: after a jump another path may have
  * set the source. */
 static bool ends_block(Ins *i) {
   return ins_row(i)->flags & (END | JOIN) || ins_target(i);

@@ -3,7 +3,7 @@
  *
  *   embed charlm.rly charlm.safetensors < text
  *
- * Each line is printed behind its mean surprise in bits; at the end the mean
+ * Each line is printed after its mean surprise in bits; at the end the mean
  * over all, in nats.  embed.py is the same program in Python. */
 #include <math.h>
 #include <stdio.h>

@@ -52,7 +52,7 @@ static int64_t meeting(const ConvAxis *a, int64_t o, int64_t k,
 }
 
 /* Copies n elements from index `at` of a line of `length`; those outside are 0.
- * The part may lie wholly before or behind the line. */
+ * The part may lie wholly before or after the line. */
 static void line_part(const char *line, int64_t at, int64_t length, int64_t n,
                       int64_t size, char *row) {
   int64_t left = at < 0 ? -at : 0, right = at + n - length;

@@ -407,7 +407,7 @@ static Work work_of(const OpCall *call, const ConvPlan *p, int threads) {
   return w;
 }
 
-/* Leaves room behind each image, because a panel may start at its end. */
+/* Leaves room after each image, because a panel may start at its end. */
 static bool make_room(Work *w, int threads, size_t *bytes) {
   Mem *mem = w->call->heap->mem;
   const ConvPlan *p = w->plan;

@@ -4,7 +4,7 @@
  *
  *   take          a slice of an axis; all else is kept
  *   gather        for each place of the indices, one element along the axis
- *   gather_nd     by n coordinates, the part behind them; a column of indices
+ *   gather_nd     by n coordinates, the part after them; a column of indices
  *   adv_index     the same, each coordinate from a tensor of its own
  *
  * and the same for writing: scatter_elements is gather's counterpart,

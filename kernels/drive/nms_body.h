@@ -207,7 +207,7 @@ typedef struct FN(Found) {
   C score;
 } FN(Found);
 
-/* Adds the best boxes of a class behind `count` others; their number with
+/* Adds the best boxes of a class after `count` others; their number with
  * these, or -1 when the call was asked to stop. */
 static int64_t FN(add_class)(const Regular *r, const C *boxes, const C *scores,
                              int64_t class, FN(Found) * found, int64_t count) {

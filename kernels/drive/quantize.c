@@ -54,7 +54,7 @@ static bool all_numbers(const OpCall *call, int first) {
   return true;
 }
 
-/* Channels lie along `axis`, unless every operand behind the data is a
+/* Channels lie along `axis`, unless every operand after the data is a
  * number. */
 static bool each_run(OpCall *call, int axis,
                      void (*each)(const Channels *all, const ChannelRun *run)) {

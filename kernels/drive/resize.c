@@ -92,7 +92,7 @@ static void add_tap(Taps *t, int64_t at, int64_t length, float weight) {
 }
 
 /* Keys, "Cubic convolution interpolation for digital image processing" (1981):
- * the weights of the four elements around a place that is a fraction x behind
+ * the weights of the four elements around a place that is a fraction x after
  * the second.  They sum to 1, and a = -0.5 is exact for parabolas. */
 static void cubic_weights(float x, float a, float w[4]) {
   float x2 = x * x, x3 = x2 * x;

@@ -127,7 +127,7 @@ bool kernel_slice_like(OpCall *call) {
 
 /* --- Joining ------------------------------------------------------------- */
 
-/* Are the operands, one behind the other, the result's memory, and few enough
+/* Are the operands, one after the other, the result's memory, and few enough
  * to be joined by one thread without a look at `stop`? */
 static bool joins_runs(const OpCall *call, const Tensor *out, int axis) {
   for (int i = 0; i < axis; i++)

@@ -56,7 +56,7 @@ static bool compressed_of(OpCall *call, int i, Compressed *w) {
 /* Windows of an image: their side, and which axes are which. */
 typedef struct Windows {
   int64_t side;
-  int channel, row; /* the columns' axis is behind the rows' */
+  int channel, row; /* the columns' axis is after the rows' */
   bool first;       /* are channels before rows? */
 } Windows;
 
@@ -328,7 +328,7 @@ static bool position_of_row(OpCall *call, int64_t i, int64_t *position) {
 }
 
 /* The coordinates of a position in the new shape, the last first.  A position
- * outside the shape is one of the rows before or behind those of the first
+ * outside the shape is one of the rows before or after those of the first
  * axis, so quotients are rounded down and the first coordinate takes what is
  * left. */
 static bool put_coordinates(OpCall *call, int64_t i, int64_t position) {

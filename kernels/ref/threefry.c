@@ -105,7 +105,7 @@ void threefry_advance(Threefry *t, uint64_t n) {
 }
 
 /* The path is full: the key proper is replaced by a block, and the path starts
- * again behind its first bit, which tells the two sides apart. */
+ * again after its first bit, which tells the two sides apart. */
 static Threefry renewed(const Threefry *t) {
   Threefry next = {.mark = {(uint64_t)1 << 62, 0}};
   uint64_t c[4] = {t->path[0], t->path[1], t->counter[0], t->counter[1]};

@@ -48,7 +48,7 @@ static float line_max(const NormLine *l) {
 }
 
 /* The sum of exp(x - most); each term is stored when `out` is set.  In one
- * pass: a Part is stored behind the place where the next one is read. */
+ * pass: a Part is stored after the place where the next one is read. */
 VEC_FN float line_exp_sum(const NormLine *l, float most, float *out) {
   const float *line = l->x;
   Part sum = part_set(0);

@@ -20,7 +20,7 @@ int layout_axis(const Layout *layout, char primal);
 /* How many elements a letter's blocks have, all of them multiplied; 1 where it
  * has none. */
 int64_t layout_inside(const Layout *layout, char primal);
-/* The same of the blocks behind one: how far its elements are apart where the
+/* The same of the blocks after one: how far its elements are apart where the
  * letter's axis is whole. */
 int64_t layout_behind(const Layout *layout, int block);
 

@@ -212,7 +212,7 @@ static RuleStatus rule_channel_norm(RuleCall *c) {
   return channel_vectors(c, 2) ? rule_result_alike(c) : RULE_ERROR;
 }
 
-/* Vectors along an axis behind the batch. */
+/* Vectors along an axis after the batch. */
 static bool channels_of_batch(RuleCall *c, int *axis) {
   if (!channel_vectors(c, 2) || !rule_axis(c, ATTR_axis, c->args[0].rank, axis))
     return false;

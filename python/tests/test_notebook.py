@@ -143,7 +143,7 @@ class Client:
                 found.append((kind, content["text"]))
 
     def run(self, code):
-        # An error must not stop the cell behind it, which may be there already.
+        # An error must not stop the cell after it, which may be there already.
         return self.outputs(self.client.execute(code, stop_on_error=False))
 
     def close(self):

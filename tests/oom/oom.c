@@ -4,7 +4,7 @@
  *
  * The program is linked in, with malloc and its kin wrapped.  Each command over
  * each file runs first as it is, which counts its allocations, and then with
- * the n-th failing for n = 1, 1 + STRIDE, ...: once alone, once with all behind
+ * the n-th failing for n = 1, 1 + STRIDE, ...: once alone, once with all after
  * it.  Each run is a process of its own.  It must end by itself,
  * either like the first or with the exit status of a limit and a message, and
  * leave no block unfreed that the first did not.

@@ -90,7 +90,7 @@ def weights(p):
     return f"Net({text(p[0])}, {text(p[1])})"
 
 
-# (what is written behind the weights and the gradient, the result, its state)
+# (what is written after the weights and the gradient, the result, its state)
 steps = [
     ("sgd", "rate=0.5f64", sgd(0.5)),
     ("sgd", "rate=0.1f64, momentum=0.9f64", sgd(0.1, 0.9)),

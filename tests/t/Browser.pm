@@ -7,7 +7,7 @@ package Browser;
 #   $page->key('ArrowRight');
 #
 # The browser is told what to do by its debugging protocol over a pipe: JSON
-# messages with a NUL behind each, its file descriptor 3 to it and 4 from it.
+# messages with a NUL after each, its file descriptor 3 to it and 4 from it.
 use strict;
 use warnings;
 use File::Temp qw(tempdir tempfile);

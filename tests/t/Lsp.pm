@@ -162,7 +162,7 @@ sub at_offset {
 
 sub range { return {start => at_offset(@_[0, 1]), end => at_offset(@_[0, 2])} }
 
-# The place where a piece of the text begins, or so many characters behind that.
+# The place where a piece of the text begins, or so many characters after that.
 sub place {
   my ($self, $name, $piece, $behind) = @_;
   my $at = index $self->{texts}{$name}, $piece;

@@ -19,7 +19,7 @@ my $ident = qr{[A-Za-z_][A-Za-z_/0-9]*};
 
 # --- Scanner ----------------------------------------------------------------
 
-# Behind the block comment at `pos`: a star and what follows go together.
+# After the block comment at `pos`: a star and what follows go together.
 sub skip_comment {
   my ($text) = @_;
   my $depth = 0;

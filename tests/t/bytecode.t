@@ -186,9 +186,9 @@ is_deeply([map { $_->{modes} } @{$dump->{'@inc'}}],
           ['owned', 'owned root hole'], 'an instance with the root and a hole');
 like($dump->{'@inc'}[0]{code}, qr/tail .*\@inc trmc$/m, 'is gone on as');
 like($dump->{'@inc'}[1]{code}, qr/fill_hole .*\bloop /s, 'and loops');
-like($dump->{'@wide'}[1]{code}, qr/\bloop /, 'with a variable behind the hole');
+like($dump->{'@wide'}[1]{code}, qr/\bloop /, 'with a variable after the hole');
 unlike($dump->{'@after'}[0]{code}, qr/trmc/,
-       'but not when something is computed behind it');
+       'but not when something is computed after it');
 
 # --- Known functions --------------------------------------------------------
 
@@ -237,7 +237,7 @@ is(scalar(() = $dump->{'@turn'}[0]{code} =~ /^ +\d+ /mg), 8,
    'what others read is replaced last');
 like($dump->{'@swap'}[0]{code}, qr/move/, 'what go round need a move');
 like($dump->{'@sum'}[0]{code}, qr/^ +3 +back_if_tag r0 #0 ->-2\n +4 +loop /m,
-     'the end of a loop goes on behind its head');
+     'the end of a loop goes on after its head');
 like($dump->{'@turn'}[0]{code},
      qr/^ +6 +back_if_ne_i32_imm r0 0 ->-3\n +7 +loop /m, 'or where that goes');
 like(dump_of('def @fib(%n: int32) -> int32 '

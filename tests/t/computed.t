@@ -3,7 +3,7 @@
 # literal: the same bits, for every operator.
 #
 # Each case of the operators' conformance suite is run twice: as it is, and with
-# each number and bool of its attributes behind a function, so that the value is
+# each number and bool of its attributes after a function, so that the value is
 # known to the run alone:
 #
 #   concatenate(%0, axis=1)          concatenate(%0, axis=@int(1i64))

@@ -65,7 +65,7 @@ for my $case ([60, {}, '[ ]', qr/^ {0,40}$/m, 'in colours'],
   my ($columns, $env, $bar, $shade, $how) = @$case;
   my $s = demo(columns => $columns, env => $env);
   $s->expect(qr/Begin a text of your own:\z/, "$columns, $how: it asks");
-  like($s->all, qr/\AThis program is free software/, '... behind its own text');
+  like($s->all, qr/\AThis program is free software/, '... after its own text');
   like($s->all, drawing($bar, $shade), '... with five bars and the state');
   my @rows = $s->all =~ /^(  '(?:.'|\\n') .*%)$/mg;
   is(scalar @rows, 5, '... drawn in one place');

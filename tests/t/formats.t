@@ -60,7 +60,7 @@ for (['deflated', ZIP_CM_DEFLATE], ['stored', ZIP_CM_STORE]) {
   binds($path, "an archive, $name");
   zip \$npy => $path, Name => 'w.npy', Method => $method, Stream => 1
     or die $ZipError;
-  binds($path, "$name as a stream, its sizes behind the data");
+  binds($path, "$name as a stream, its sizes after the data");
 }
 binds(spew(scratch('w.npy'), $npy), 'an array, named as its file');
 gives(rly($program, '--params', scratch('deflated.npz'), '--inputs',

@@ -861,7 +861,7 @@ refused($counter . 'def @f() { match (1) { %x if @next(1) > 0 => 1, _ => 2 } }',
 refused($counter . 'def @f() { [@next(1), 2] }', '8:13',
         'an element in brackets that changes the state', 'a bracket');
 refused("let \@a = ref(0);\nref_read(\@a);\nlet \@b = ref(0);", '3:5',
-        'a global value behind an expression', 'a cell behind an expression');
+        'a global value after an expression', 'a cell after an expression');
 refused("let \@a = ref(0);\ndef \@init() { 1 }", '2:5',
         'a function called `@init`, which gives the first state', '@init');
 refused("let \@a = ref(0);\ndef \@main() { 1 }\n2;", '3:1',

@@ -9,7 +9,7 @@
 # two ways to cut would make a result depend on when packets happened to arrive,
 # and a fault could not be replayed.  The models are random because the
 # interesting chunkings are those nobody would write down, such as a chunk of
-# one step behind one of seven.  The generator of random numbers is our own, so
+# one step after one of seven.  The generator of random numbers is our own, so
 # that a failure seen on one machine can be seen on any.
 use strict;
 use warnings;

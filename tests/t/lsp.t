@@ -79,7 +79,7 @@ sub locations { return [map { {uri => Lsp::uri('a.rly'), range => $_} } @_] }
 my ($definition) = @{locations($c->span('a.rly', '%v'))};
 is_deeply($c->ask('textDocument/definition', Lsp->document('a.rly'),
                   position => $c->place('a.rly', '%v, axis', 2)),
-          $definition, 'where a variable is declared, behind an emoji');
+          $definition, 'where a variable is declared, after an emoji');
 is($c->ask('textDocument/definition', Lsp->document('a.rly'),
            position => $c->place('a.rly', 'sum(')), undef,
    'an operator is declared nowhere');
@@ -329,7 +329,7 @@ is(code($c->call('textDocument/hover', Lsp->document('a.rly'),
    'a place that is none');
 is(ref $c->call('textDocument/hover', Lsp->document('a.rly'),
                 position => {line => 9999, character => 9999}), 'HASH',
-   'a place behind the end');
+   'a place after the end');
 is(code($c->call('initialize', capabilities => {})), -32600, 'a second start');
 $c->tell('rly/nothing');
 $c->tell('$/cancelRequest', id => 1);
@@ -343,7 +343,7 @@ for my $body ('{', '', '[]', 'null', '"x"', '{"id": 7}', "\0\1\2",
 is(hover('%scaled', 1), "```rly\n%scaled : Tensor[(3), float32]\n```\n",
    'and the server goes on');
 is_deeply($c->call('shutdown')->{result}, undef, 'shutdown');
-is(code($c->call('textDocument/hover')), -32600, 'behind it nothing is served');
+is(code($c->call('textDocument/hover')), -32600, 'after it nothing is served');
 $c->tell('exit');
 is($c->end, 0, 'exit');
 

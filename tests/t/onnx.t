@@ -547,7 +547,7 @@ sub fails { gives(rly('-e', $_[0]), 2, qr/^\s*$/, $_[1], $_[2]) }
 means('@onnx_gather([10, 20, 30], [-3i64, 2i64])', qr/\[10, 30\]/,
       'Gather counts from the end');
 fails('@onnx_gather([10, 20, 30], [3i64])', qr/E0604.*index 3 is out of range/,
-      'and refuses an index behind it');
+      'and refuses an index after it');
 gives(rly('run', spew(scratch('where.rly'), <<'END'), 'i=[7]'), 2, '',
 def @main(%i: Tensor[(1), int64]) {
   let %rows = @onnx_gather([[10, 20], [30, 40]], %i);
@@ -626,11 +626,11 @@ my $pair = 'List[@onnx_any([1f, 2f, 3f]), @onnx_any([[4f]])]';
 means("\@onnx_sequence_at($pair, -2i64)", qr/\[1\.0, 2\.0, 3\.0\]/,
       'SequenceAt counts from the end');
 fails("\@onnx_sequence_at($pair, 2i64)", qr/a position outside the sequence/,
-      'and refuses a position behind it');
+      'and refuses a position after it');
 fails("\@onnx_sequence_at($pair, -3i64)", qr/a position outside the sequence/,
       'and one before its start');
 means("\@onnx_sequence_insert($pair, [9f], position=2i64)",
-      qr/4\.0.*9\.0.*Nil/, 'SequenceInsert behind the last');
+      qr/4\.0.*9\.0.*Nil/, 'SequenceInsert after the last');
 means('@onnx_concat_from_sequence(List[@onnx_any([1f]), @onnx_any([2f])],
       axis=1, new_axis=1)', qr/\[\[1\.0, 2\.0\]\]/,
       'ConcatFromSequence, stacked');

@@ -83,7 +83,7 @@ def @f[n: Dim](%x: Tensor[(n), int32]) -> Tensor[(1), int32] {
 }
 @f([7, 8]);
 END
-  'a node that fails behind what is shown' => ['FoldConstant', <<'END'],
+  'a node that fails after what is shown' => ['FoldConstant', <<'END'],
 def @main() {
   %0 = 0 / 0;
   print(if (False) { %0 } else { 1 });

@@ -251,7 +251,7 @@ for (['def @f(%n: int32) -> int32 { @go(%n, 0) + @go(%n, 3) }
   %a + @go(%k, 2)
 }
 @f(5);', qr/let %k: .*let %go: .*let %a.* = %go\(1\)/s,
-      'a variable of a `let` is in scope behind it'],
+      'a variable of a `let` is in scope after it'],
      ['def @f(%n: int32) -> int32 {
   if (%n > 3) { let %k = %n * 2; @go(%k, 1) } else { 0 }
 }

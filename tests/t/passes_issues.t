@@ -60,7 +60,7 @@ my @wrong = (
   let %w = ref_write(%c, 7); let %u = ref(1); ref_write(%u, 2); ref_read(%c)
 }
 let @c = ref(1); @f(@c); ref_read(@c);'],
-  ['relay.md 7.5 (2): a read that a graph variable would put behind a write',
+  ['relay.md 7.5 (2): a read that a graph variable would put after a write',
    'def @f(%c: Ref[int32]) -> (int32, int32) {
   let %a = ref_read(%c); ref_write(%c, 2); let %b = ref_read(%c); (%a, %b)
 }
@@ -121,7 +121,7 @@ def @f(%n: int32, %o: Opt) -> (int32, int32) {
   (%x / sqrt(%y), %x * (1f / sqrt(%y)), %x * rsqrt(%y))
 }
 @f(0.3f, 0.7f); @f(1e-30f, 3e-39f); @f(1f, 0f); @f(0f, 0f); @f(1f, -1f);'],
-  ['tvm#16211: a scale behind a relu, negative, zero, not a number',
+  ['tvm#16211: a scale after a relu, negative, zero, not a number',
    'def @f(%x: Tensor[(1, 1, 2, 2), float32], %w: Tensor[(4, 1, 1, 1), float32],
        %s: Tensor[(4, 1, 1), float32]) {
   nn.relu(nn.conv2d(%x, %w, channels=4, kernel_size=[1, 1])) * %s

@@ -293,7 +293,7 @@ batches(0, 'a call where the bound is reached',
 batches(0, 'a weight that changes', row =>
         'nn.dense(take(%xs, %i, axis=0), %w * sum(%h))');
 
-# The same bits, with parts of three rows: before the first row, behind the
+# The same bits, with parts of three rows: before the first row, after the
 # last, of no turns, of no rows; and what a turn prints in its place.
 my $parts = 'def @f(%i: int32, %n: int32, %xs: Tensor[(?, 1, 2), float32],
     %h: Tensor[(1, 40000), float32], %w: Tensor[(40000, 2), float32])
@@ -486,17 +486,17 @@ sub folds {
   ok(@was > 3 && !@far, "$pass: $name: near") or diag($was->{out}, $is->{out});
 }
 my $scaled = qr/%w \*\s+reshape/;
-folds('FoldScaleAxis', "$conv * %o", $scaled, 'behind a convolution');
+folds('FoldScaleAxis', "$conv * %o", $scaled, 'after a convolution');
 folds('FoldScaleAxis', "%o * $conv", $scaled, 'on the other side');
 folds('FoldScaleAxis', "nn.conv2d(%x, %z, $groups * %o", qr/%z \*\s+reshape/,
       'in groups');
-folds('FoldScaleAxis', "($conv + %o) * %o", $scaled, 'behind a sum');
+folds('FoldScaleAxis', "($conv + %o) * %o", $scaled, 'after a sum');
 folds('FoldScaleAxis', "$conv * 3f", qr/%w \* 3f/, 'of one number');
 folds('FoldScaleAxis', $inner, $scaled, 'before a convolution');
 folds('FoldScaleAxis', "nn.conv2d(%x * %i, %z, $groups", undef,
       'before one in groups');
 folds('FoldScaleAxis', "nn.dense(%a, %d) * %b", qr/%d \*\s+reshape/,
-      'behind a product');
+      'after a product');
 folds('FoldScaleAxis', "nn.dense(%a * %g, %d)", qr/%d \*\s+reshape/,
       'before a product');
 folds('FoldScaleAxis', "let %y = $conv; let %v = %y * %o; nn.relu(%v)",
@@ -569,10 +569,10 @@ sub fuses {
   gives(rly(spew($made, $back)), 0, $run->{out}, '',
         "DefuseOps: $name: the same bits");
 }
-fuses("nn.relu($conv * %o + %o)", 1, 'behind a convolution');
+fuses("nn.relu($conv * %o + %o)", 1, 'after a convolution');
 fuses("$conv + $inner", 1, 'of two, one');
 fuses('sum(exp(%a) * 2f, axis=[1])', 1, 'a reduction at the end');
-fuses('exp(sum(%a, axis=[1]))', 0, 'nothing behind a reduction');
+fuses('exp(sum(%a, axis=[1]))', 0, 'nothing after a reduction');
 fuses('nn.dense(exp(%a), %d)', 0, 'nothing before a product');
 fuses('let %y = exp(%a); (%y + 1f, %y)', 0, 'used twice');
 fuses('let %y = exp(%a); print(%y); %y + 1f', 0, 'printed');

@@ -43,7 +43,7 @@ sub other_kind {
 for my $entry (split /^## /m, $page) {
   my ($name, $signature) = $entry =~ /\A(\S+)\n\n`[^(]*\((.*?)\)`/s or next;
   my ($call) = $entry =~ /^```rly\n(.*?);\n\/\//ms;
-  # Any number of values may stand behind a message, and no attribute behind
+  # Any number of values may stand after a message, and no attribute after
   # them; or of the last operand.
   my $values = $signature =~ /\b(?:values|other)\.\.\./;
   next if $name eq 'fail';

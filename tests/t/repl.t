@@ -297,7 +297,7 @@ SKIP: {
   line(':param x = [[5]]', qr/error\[E0504\]/, 'one that does not fit');
   line('@double()', qr/\[10.0\]/, '... changes nothing');
   line(':param y = 1', qr/nothing named `y`/, 'no such param');
-  line(":load $scale x=[7, 8]", qr/^rly> \z/m, 'a value behind a file');
+  line(":load $scale x=[7, 8]", qr/^rly> \z/m, 'a value after a file');
   line('@double()', qr/\[14.0, 16.0\]/, '... is bound');
   type("\x04");
   ends(0, 'leaves');

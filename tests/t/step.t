@@ -129,7 +129,7 @@ is_deeply(moves(['step 10', 'out'], $fact)->[-1], '14 operator',
           'out of the inner call');
 is_deeply(moves(['step 10', 'out', 'out', 'step'], $fact)->[-1],
           'the end: nothing is left to do after 14 steps',
-          'nothing goes on behind the end');
+          'nothing goes on after the end');
 is_deeply(moves(['s 2', '', 'b', 'nonsense'], $fact)->[-1], '3 variable',
           'commands have letters; nothing is a step');
 is_deeply(moves(['fo', 'u', 'st 3'], $fact)->[-1], '4 operator',

@@ -282,7 +282,7 @@ windows(9, [10, 4, 18, 4, 26, 4], 'or dropped', @overlap, '--tail', 'drop');
 windows(9, [10, 4, 18, 4, 26, 4, 24, 3], 'or short', @overlap, '--tail',
         'short');
 windows(9, [3, 2, 13, 2], 'gaps between frames', '--frame', 2, '--hop', 5);
-windows(11, [3, 2, 13, 2, 11, 2], 'a tail behind a gap', '--frame', 2, '--hop',
+windows(11, [3, 2, 13, 2, 11, 2], 'a tail after a gap', '--frame', 2, '--hop',
         5);
 windows(2, [3, 4], 'less than a frame', @overlap);
 windows(0, [], 'nothing at all', @overlap);

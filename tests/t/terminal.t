@@ -20,7 +20,7 @@ binmode $_, ':utf8' for Test::More->builder->failure_output;
 # --- Messages -----------------------------------------------------------------
 
 # Nothing of a message wraps by itself, at any width; carets stand below what
-# they mark, behind wide characters as well.
+# they mark, after wide characters as well.
 for my $columns (60, 80) {
   my $s = Screen->new(columns => $columns, args => ['--no-startup']);
   $s->expect(qr/^rly>\z/m, "a prompt of $columns columns");
@@ -157,7 +157,7 @@ sub typed {
   typed($s, "match (Some(1)) { Some(%x) => 1, \t", qr/^None +Some +_\z/m,
         '... of the type of the first');
   typed($s, "match (Some(1)) { Some(%x) => sh\t", qr/=> shape_of\z/,
-        '... but not behind the arrow');
+        '... but not after the arrow');
   mkdir scratch('files');
   spew(scratch('files/weights.rly'), '1');
   typed($s, 'import "' . scratch('files/we') . "\t", qr/weights\.rly"\z/,

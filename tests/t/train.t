@@ -179,13 +179,13 @@ sleep 0.01 until -s scratch('int.log');
 kill 'INT', $pid;
 my $stopped = rly_wait($pid);
 like($stopped->{err},
-     qr/^stopped behind step (\d+) of 800000; .*--resume goes on$/,
+     qr/^stopped after step (\d+) of 800000; .*--resume goes on$/,
      'Ctrl-C: how to go on');
 is($stopped->{status}, 130, 'the status');
 my ($at) = $stopped->{err} =~ /step (\d+)/;
 is((kept('int'))[-1], $at, 'the step is kept');
 gives(train('int', '--epochs', int($at / 8) + 2, '--resume'), 0,
-      qr/^goes on behind step $at of/, '', 'it goes on there');
+      qr/^goes on after step $at of/, '', 'it goes on there');
 
 # A run that lost patience is over.
 my $patient = train('patience', '--epochs', 500, '--patience', 2, '--lr', 1);
@@ -300,7 +300,7 @@ SKIP: {
                                     scratch('screen')], columns => 60);
   $screen->expect(qr/^epoch \d+\/1000000  step \d+.{20,}/m, 'a line is drawn');
   $screen->type("\cC");
-  $screen->expect(qr/^stopped behind step/m, 'Ctrl-C ends it');
+  $screen->expect(qr/^stopped after step/m, 'Ctrl-C ends it');
   $screen->ends(130);
   $screen = Screen->new(args => [@train, '--epochs', 4, '-o',
                                  scratch('curve')], columns => 130);

@@ -187,7 +187,7 @@ static int32_t number_in(rly_session *s, const char *path) {
   return n;
 }
 
-/* A host's cell is one of the state's: listed behind them, remembered, copied,
+/* A host's cell is one of the state's: listed after them, remembered, copied,
  * and left alone by a reset, which knows nothing of it. */
 static void test_host_cell(void **state) {
   (void)state;

@@ -59,7 +59,7 @@ static StepOutcome run(StepMachine *m, const Unit *unit) {
   return outcome;
 }
 
-/* The last value as the display form, behind what was printed. */
+/* The last value as the display form, after what was printed. */
 static void expect(World *w, const char *text, const char *shown) {
   VEC_CLEAR(&w->out);
   StepMachine *m = machine(w, 0);

@@ -145,7 +145,7 @@ typedef struct Member {
   int64_t most;
 } Member;
 
-/* Two sums, one behind the other: the rooms of the first serve the second. */
+/* Two sums, one after the other: the rooms of the first serve the second. */
 static void *run(void *data) {
   Member *m = data;
   me = &m->team;

@@ -3,6 +3,7 @@ import math
 import os
 import signal
 import threading
+import time
 from collections.abc import MutableMapping
 
 import numpy as np
@@ -24,7 +25,10 @@ class _Watch:
     Python only notes a signal while a function of a library runs.  But its
     handler in C also writes a byte to a file, from which a thread of ours
     reads; and rly_session_interrupt may be called from any thread.  Then the
-    run returns, and Python raises KeyboardInterrupt."""
+    run returns, and Python raises KeyboardInterrupt.
+
+    `running` is a list of the Session that the main thread runs, made anew for
+    each run, or None."""
 
     def __init__(self):
         self.running = None
@@ -48,9 +52,11 @@ class _Watch:
 
     def watch(self, read):
         while data := os.read(read, 64):
-            session = self.running
-            if signal.SIGINT in data and session is not None:
-                lib.rly_session_interrupt(session)
+            run = self.running
+            # Again and again, as the run may be about to begin.
+            while signal.SIGINT in data and run and self.running is run:
+                lib.rly_session_interrupt(run[0].handle)
+                time.sleep(0.01)
 
     def forget(self):
         """In a child of fork, which has no thread of ours."""
@@ -76,8 +82,11 @@ def _watched(session, function, *arguments):
         return function(*arguments)
     if not _watch.started:
         _watch.start()
-    before, _watch.running = _watch.running, session
+    before, _watch.running = _watch.running, [session]
     try:
+        # After a call Python raises what a signal asked for that came too early
+        # for the thread to see this run.  One that comes later, it sees.
+        threading.get_ident()
         return function(*arguments)
     finally:
         _watch.running = before
@@ -367,7 +376,7 @@ class Arrays:
         if self.shape is not None:
             out = np.empty(self.shape, self.dtype)
             self.result.data = from_buffer(out) if out.size else NULL
-        status = _watched(session.handle, call_arrays, session.handle, f,
+        status = _watched(session, call_arrays, session.handle, f,
                           len(args), self.given, self.result, self.value)
         del kept
         if status:
@@ -555,7 +564,7 @@ class Session:
     def result(self, raw, function, *arguments):
         *front, handles = arguments
         out = ffi.new("rly_value **")
-        status = _watched(self.handle, function, *front, len(handles), handles,
+        status = _watched(self, function, *front, len(handles), handles,
                           out)
         if status:
             raise self.failure(status)
@@ -571,7 +580,7 @@ class Session:
         def show(_, value):
             shown.append(values.from_c(self, value))
         with self.turn:
-            self.check(_watched(self.handle, lib.rly_session_run, self.handle,
+            self.check(_watched(self, lib.rly_session_run, self.handle,
                                 show, NULL))
         return shown
 

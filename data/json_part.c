@@ -37,7 +37,8 @@ static const DimExpr *read_dim(Reader *r, const json_t *x, const char *key) {
     d->kind = DX_ANY;
   } else if (len > 3 && !strcmp(text + len - 3, "...")) {
     d->kind = DX_SPLAT;
-    d->name = name_intern(names, text, len - 3);
+    d->any = *text == '?';
+    d->name = name_intern(names, text + d->any, len - 3 - d->any);
     if (!is_dimension(d->name->text))
       return data_wrong(r, key, "`%s` is no shape", text);
   } else if (text && is_dimension(text)) {

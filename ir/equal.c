@@ -92,6 +92,7 @@ static bool same_dim_node(const Compare *c, const DimExpr *a,
   switch (a->kind) {
     case DX_NUMBER: return a->number == b->number;
     case DX_SPLAT:
+      if (a->any != b->any) return false; /* fall through */
     case DX_NAME: return same_use(c, type_key(a->name), type_key(b->name));
     case DX_META: return same_name(a->name, b->name) && a->number == b->number;
     default: return true;

@@ -4,6 +4,8 @@
  * Nodes are zeroed by the arena, so a field that is not mentioned is NULL, 0 or
  * false.  A node is a small request, which an arena never refuses; arrays of
  * arguments may be refused, and then the caller's phase gives up. */
+#include <string.h>
+
 #include "ir/program.h"
 
 Expr *expr_new(Arena *a, ExprKind kind, Span span) {
@@ -67,6 +69,15 @@ Var *var_new(Arena *a, const Name *name, Span span,
 Span var_span(const Var *var) {
   return var->annotation ? span_join(var->span, var->annotation->span)
                          : var->span;
+}
+
+const Name *expr_rank_of(const Expr *call) {
+  const Expr *callee = call->kind == EX_CALL ? call->call.callee : NULL;
+  bool one = callee && call->count == 1 && !call->call.attr_count;
+  const Expr *shape = one ? call->args[0] : NULL;
+  bool names = one && callee->kind == EX_IDENT && shape->kind == EX_IDENT &&
+               shape->sugar != SUGAR_SPLAT;
+  return names && !strcmp(callee->name->text, "rank") ? shape->name : NULL;
 }
 
 int ctor_field(const Ctor *ctor, const Name *name) {

@@ -312,6 +312,9 @@ Span var_span(const Var *var);
 static inline bool expr_is_of_cell(const Expr *e) {
   return e->kind == EX_REF || e->kind == EX_READ || e->kind == EX_WRITE;
 }
+/* The name in `rank(s)`, which asks how many dimensions the shape `s` has;
+ * NULL: the call is another. */
+const Name *expr_rank_of(const Expr *call);
 /* The index of the constructor's field of that name; -1: it has none. */
 int ctor_field(const struct Ctor *ctor, const Name *name);
 /* The constructor of a list literal's end: that of two which is not `cons`. */

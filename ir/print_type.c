@@ -62,7 +62,8 @@ void dim_expr_print(StrBuf *text, const DimExpr *dim) {
       strbuf_addf(text, "%lld", (long long)d->number);
     else if (d->kind == DX_ANY) strbuf_add_char(text, '?');
     else if (d->kind == DX_NAME) strbuf_add(text, d->name->text);
-    else if (d->kind == DX_SPLAT) strbuf_addf(text, "%s...", d->name->text);
+    else if (d->kind == DX_SPLAT)
+      strbuf_addf(text, "%s%s...", d->any ? "?" : "", d->name->text);
     else
       strbuf_addf(text, "meta[%s][%lld]", d->name->text, (long long)d->number);
   }

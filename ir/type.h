@@ -22,7 +22,7 @@ typedef enum DimExprKind {
   DX_MUL,
   DX_DIV,
   DX_META,  /* meta[tir.SizeVar][0]: a name without one, or `?` */
-  DX_SPLAT, /* s...: the dimensions of a shape */
+  DX_SPLAT, /* s...: the dimensions of a shape; ?s...: as many unknown ones */
 } DimExprKind;
 
 typedef struct DimExpr {
@@ -30,6 +30,7 @@ typedef struct DimExpr {
   Span span;
   int64_t number;   /* DX_NUMBER; the index of DX_META */
   const Name *name; /* DX_NAME, DX_SPLAT; the key of DX_META */
+  bool any;         /* DX_SPLAT: ?s... */
   const struct DimExpr *left, *right; /* of an operator; else NULL */
 } DimExpr;
 

@@ -23,11 +23,32 @@ static const TypeExpr *arg_of(const Put *p, const Name *name) {
   return NULL;
 }
 
-static void put_name(const Put *p, DimExprKind kind, const TypeExpr *arg,
-                     DimExprs *out) {
+static void put_new(const Put *p, DimExpr made, DimExprs *out) {
   DimExpr *d = ARENA_NEW(p->arena, DimExpr);
-  *d = (DimExpr){.kind = kind, .span = arg->span, .name = arg->name};
+  *d = made;
   VEC_PUSH(out, d);
+}
+
+/* A name in the place of `d`. */
+static void put_name(const Put *p, const DimExpr *d, const TypeExpr *arg,
+                     DimExprs *out) {
+  put_new(
+      p,
+      (DimExpr){
+          .kind = d->kind, .span = arg->span, .name = arg->name, .any = d->any},
+      out);
+}
+
+/* An item of a shape that is given for `s...`, or for `?s...`. */
+static void put_item(const Put *p, const DimExpr *d, const TypeExpr *item,
+                     DimExprs *out) {
+  bool splat = item->kind == TX_DIM && item->dims[0]->kind == DX_SPLAT;
+  DimExpr made = {.kind = DX_ANY, .span = item->span};
+  if (splat || (item->kind == TX_DIM && !d->any)) made = *item->dims[0];
+  else if (item->kind == TX_NAME && !d->any)
+    made.kind = DX_NAME, made.name = item->name;
+  made.any |= splat && d->any;
+  put_new(p, made, out);
 }
 
 /* A name in a sum, where a dimension or a name is given. */
@@ -68,19 +89,16 @@ static const DimExpr *put_sum(const Put *p, const DimExpr *d) {
   return d;
 }
 
-/* n, n + 1, or s...; the items of a shape are names and dimensions again. */
+/* n, n + 1, s... or ?s...; a shape's items are names and dimensions again. */
 static void put_dim(const Put *p, const DimExpr *d, DimExprs *out) {
   bool splat = d->kind == DX_SPLAT;
   bool named = splat || d->kind == DX_NAME;
   const TypeExpr *arg = named ? arg_of(p, d->name) : NULL;
   if (!arg) VEC_PUSH(out, d->left ? put_sum(p, d) : d);
-  else if (arg->kind == TX_NAME) put_name(p, d->kind, arg, out);
+  else if (arg->kind == TX_NAME) put_name(p, d, arg, out);
   else if (arg->kind == TX_DIM) VEC_PUSH(out, arg->dims[0]);
-  for (int i = 0; arg && arg->kind == TX_TUPLE && i < arg->arg_count; i++) {
-    const TypeExpr *item = arg->args[i];
-    if (item->kind == TX_DIM) VEC_PUSH(out, item->dims[0]);
-    else put_name(p, item->kind == TX_NAME ? DX_NAME : DX_ANY, item, out);
-  }
+  for (int i = 0; arg && arg->kind == TX_TUPLE && i < arg->arg_count; i++)
+    put_item(p, d, arg->args[i], out);
 }
 
 static void put_dims(const Put *p, TypeExpr *made) {

@@ -183,6 +183,7 @@ TypeParam *build_type_param(Builder *b, Token name, const Token *kind);
 /* A dimension's literal; a negative one is reported and becomes 0. */
 DimExpr *build_dim_number(Builder *b, Token number);
 DimExpr *build_dim(Builder *b, DimExprKind kind, Token token);
+DimExpr *build_dim_any(Builder *b, Token question, Token shape);
 DimExpr *build_dim_meta(Builder *b, Token key, Token index, Token close);
 DimExpr *build_dim_infix(Builder *b, Token op, DimExpr *left, DimExpr *right);
 

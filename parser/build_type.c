@@ -183,6 +183,14 @@ DimExpr *build_dim(Builder *b, DimExprKind kind, Token token) {
   return d;
 }
 
+/* ?s... */
+DimExpr *build_dim_any(Builder *b, Token question, Token shape) {
+  DimExpr *d = build_dim(b, DX_SPLAT, shape);
+  d->span = span_join(question.span, shape.span);
+  d->any = true;
+  return d;
+}
+
 /* The scanner takes a sign into the number where one may stand, so a negative
  * one gets here. */
 DimExpr *build_dim_number(Builder *b, Token number) {

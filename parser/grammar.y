@@ -67,6 +67,7 @@ static inline unsigned short yy_reduce(struct yyParser *, unsigned, int, Token,
 %type annotation {TypeExpr *}
 %type result {TypeExpr *}
 %type dim {DimExpr *}
+%type splat {DimExpr *}
 %type sum {DimExpr *}
 %type term {DimExpr *}
 %type targ {TypeExpr *}
@@ -619,9 +620,7 @@ targ(A) ::= NUMBER(T). {
 targ(A) ::= QUESTION(T). {
   A = build_dim_arg(&p->builder, build_dim(&p->builder, DX_ANY, T));
 }
-targ(A) ::= IDENT(N) ELLIPSIS. {
-  A = build_dim_arg(&p->builder, build_dim(&p->builder, DX_SPLAT, N));
-}
+targ(A) ::= splat(D). { A = build_dim_arg(&p->builder, D); }
 targ(A) ::= sum(D). { A = build_dim_arg(&p->builder, D); }
 sum(A) ::= term(L) PLUS|MINUS(O) dim(R). [PLUS] {
   A = build_dim_infix(&p->builder, O, L, R);
@@ -645,11 +644,15 @@ dim_list(A) ::= dim(D). { A = list_of(&p->builder, D); }
 dim_list(A) ::= dim_list(L) COMMA dim(D). {
   A = list_add(&p->builder, L, D);
 }
-dim_list(A) ::= IDENT(N) ELLIPSIS. {
-  A = list_of(&p->builder, build_dim(&p->builder, DX_SPLAT, N));
+dim_list(A) ::= splat(D). { A = list_of(&p->builder, D); }
+dim_list(A) ::= dim_list(L) COMMA splat(D). {
+  A = list_add(&p->builder, L, D);
 }
-dim_list(A) ::= dim_list(L) COMMA IDENT(N) ELLIPSIS. {
-  A = list_add(&p->builder, L, build_dim(&p->builder, DX_SPLAT, N));
+splat(A) ::= IDENT(N) ELLIPSIS. {
+  A = build_dim(&p->builder, DX_SPLAT, N);
+}
+splat(A) ::= QUESTION(Q) IDENT(N) ELLIPSIS. {
+  A = build_dim_any(&p->builder, Q, N);
 }
 dim(A) ::= NUMBER(T). { A = build_dim_number(&p->builder, T); }
 dim(A) ::= QUESTION(T). { A = build_dim(&p->builder, DX_ANY, T); }

@@ -160,11 +160,13 @@ static const Name *axis_name(const KindEnv *env, const Name *shape, int i) {
                  arena_printf(env->arena, "%s.%d", shape->text, i));
 }
 
-static const DimExpr *axis_dim(const KindEnv *env, Span span, const Name *shape,
+/* Axis i of s..., or of ?s.... */
+static const DimExpr *axis_dim(const KindEnv *env, const DimExpr *splat,
                                int i) {
   DimExpr *axis = ARENA_NEW(env->arena, DimExpr);
-  *axis = (DimExpr){
-      .kind = DX_NAME, .span = span, .name = axis_name(env, shape, i)};
+  *axis = (DimExpr){.kind = splat->any ? DX_ANY : DX_NAME,
+                    .span = splat->span,
+                    .name = axis_name(env, splat->name, i)};
   return axis;
 }
 
@@ -176,8 +178,7 @@ static void write_dims(const KindEnv *env, TypeExpr *made) {
     int param = d->kind == DX_SPLAT ? solved_param(env, d->name) : -1;
     if (param < 0) VEC_PUSH(&dims, d);
     int rank = param < 0 ? 0 : env->args[param].rank;
-    for (int k = 0; k < rank; k++)
-      VEC_PUSH(&dims, axis_dim(env, d->span, d->name, k));
+    for (int k = 0; k < rank; k++) VEC_PUSH(&dims, axis_dim(env, d, k));
   }
   made->dims = dims.len ? VEC_TO_ARENA(&dims, env->arena) : NULL;
   made->dim_count = made->dims ? (int)dims.len : 0;
@@ -189,14 +190,16 @@ static void write_dims(const KindEnv *env, TypeExpr *made) {
 typedef VEC(const TypeExpr *) TypeExprs;
 
 /* The axes of a shape among the arguments of a data type. */
-static void write_axes(const KindEnv *env, Span span, int param,
+static void write_axes(const KindEnv *env, const DimExpr *splat, int rank,
                        TypeExprs *out) {
-  for (int i = 0; i < env->args[param].rank; i++) {
+  for (int i = 0; i < rank; i++) {
     TypeExpr *made = ARENA_NEW(env->arena, TypeExpr);
     const DimExpr **dims = ARENA_ARRAY(env->arena, const DimExpr *, 1);
-    if (dims) dims[0] = axis_dim(env, span, env->params[param].name, i);
-    *made = (TypeExpr){
-        .kind = TX_DIM, .span = span, .dims = dims, .dim_count = dims != NULL};
+    if (dims) dims[0] = axis_dim(env, splat, i);
+    *made = (TypeExpr){.kind = TX_DIM,
+                       .span = splat->span,
+                       .dims = dims,
+                       .dim_count = dims != NULL};
     VEC_PUSH(out, made);
   }
 }
@@ -206,7 +209,7 @@ static void write_arg(const KindEnv *env, const TypeExpr *t, TypeExprs *out) {
   bool splat = t->kind == TX_DIM && t->dims[0]->kind == DX_SPLAT;
   int param = splat ? solved_param(env, t->dims[0]->name) : -1;
   if (param < 0) VEC_PUSH(out, relay_written_type(env, t));
-  else write_axes(env, t->span, param, out);
+  else write_axes(env, t->dims[0], env->args[param].rank, out);
 }
 
 static void write_args(const KindEnv *env, TypeExpr *made) {
@@ -227,7 +230,9 @@ static void write_param(const KindEnv *env, int param, TypeExpr *made) {
   made->kind = shape ? TX_TUPLE : TX_TENSOR;
   made->scalar = !shape;
   made->dtype = env->args[param].dtype;
-  if (shape) write_axes(env, made->span, param, &axes);
+  DimExpr whole = {
+      .kind = DX_SPLAT, .span = made->span, .name = env->params[param].name};
+  if (shape) write_axes(env, &whole, env->args[param].rank, &axes);
   made->args = axes.len ? VEC_TO_ARENA(&axes, env->arena) : NULL;
   made->arg_count = made->args ? (int)axes.len : 0;
   VEC_DONE(&axes);
@@ -341,6 +346,15 @@ static void write_use(const Writing *w, ExprMap *m) {
   if (g) expr_map_own(m)->g.name = g->name;
 }
 
+/* rank(s) */
+static void write_rank(const Writing *w, ExprMap *m) {
+  int param = solved_param(&w->env, expr_rank_of(m->made));
+  if (param < 0) return;
+  Value rank = {.i32 = w->env.args[param].rank};
+  Tensor *t = program_scalar(w->s->p, DT_INT32, rank);
+  if (t) expr_map_put(m, expr_const(w->s->arena, m->made->span, t));
+}
+
 static void write_fn(const Writing *w, ExprMap *m) {
   Fn *fn = arena_copy(w->s->arena, m->made->fn, sizeof *m->made->fn);
   if (!fn) return;
@@ -382,6 +396,7 @@ static const Expr *write_expr(Instances *s, const Global *home, const Expr *e) {
     if (m.made->kind == EX_GLOBAL) write_use(&w, &m);
     else if (home && m.made->kind == EX_CALL && m.made->call.attr_count)
       write_attrs(&w, &m);
+    else if (home && m.made->kind == EX_CALL) write_rank(&w, &m);
     else if (home && m.made->kind == EX_FN) write_fn(&w, &m);
   }
   return expr_map_end(&m);

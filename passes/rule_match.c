@@ -121,8 +121,12 @@ static bool match_dim(RuleMatch *m, const DimExpr *d, Dim dim) {
          !dim_is_any(dim);
 }
 
-static bool bind_shape(RuleArg *arg, int rank, const Dim *dims) {
+/* What stands for s..., or for ?s..., which a shape known from elsewhere must
+ * be as long as. */
+static bool bind_shape(RuleArg *arg, const DimExpr *splat, int rank,
+                       const Dim *dims) {
   bool known = arg->known;
+  if (splat->any) return known && arg->rank == rank;
   if (known && arg->rank != rank) return false;
   for (int i = 0; known && i < rank; i++)
     if (!dim_same(arg->dims[i], dims[i]) || dim_is_any(dims[i])) return false;
@@ -168,10 +172,10 @@ static bool match_tensor(RuleMatch *m, const TypeExpr *x, const Type *t) {
     bool splat = d->kind == DX_SPLAT;
     int shape = splat ? rule_type_param(m->rule, d->name) : -1;
     if (splat ? shape < 0 ||
-                    !bind_shape(&m->bound.args[shape], rest, t->dims + at)
+                    !bind_shape(&m->bound.args[shape], d, rest, t->dims + at)
               : !match_dim(m, d, t->dims[at]))
       return false;
-    at += splat ? rest : 1;
+    at += d->kind == DX_SPLAT ? rest : 1;
   }
   return true;
 }

@@ -247,7 +247,7 @@ static bool fit_dims(Special *s, const Given *g, const TypeExpr *t) {
   }
   for (int i = 0, at = 0; i < t->dim_count; i++) {
     int n = is_splat(t, i) ? extra + 1 : 1;
-    bool named = t->dims[i]->kind == DX_SPLAT;
+    bool named = t->dims[i]->kind == DX_SPLAT && !t->dims[i]->any;
     if (named ? !learn(s, t->dims[i]->name, shape_type(s, g, at, at + n))
               : n == 1 && !fit_dim(s, g, t, at, t->dims[i]))
       return false;
@@ -421,6 +421,14 @@ static void spread_attrs(Special *s, ExprMap *m) {
   if (attrs) expr_map_own(m)->call.attrs = attrs;
 }
 
+/* rank(s) */
+static void put_rank(Special *s, ExprMap *m) {
+  const TypeExpr *shape = meaning(s, expr_rank_of(m->made));
+  if (!shape || shape->kind != TX_TUPLE) return;
+  Tensor *t = program_scalar(s->p, DT_INT32, (Value){.i32 = shape->arg_count});
+  if (t) expr_map_put(m, expr_const(&s->u->arena, m->made->span, t));
+}
+
 static const Expr *map_body(Special *s, const Expr *body) {
   ExprMap m;
   int hidden = 0;
@@ -446,7 +454,8 @@ static const Expr *map_body(Special *s, const Expr *body) {
     } else if (m.walk.event == WALK_LEAVE && e->kind == EX_BRACKET) {
       spread(s, &m);
     } else if (m.walk.event == WALK_LEAVE && e->kind == EX_CALL) {
-      spread_attrs(s, &m);
+      if (expr_rank_of(e)) put_rank(s, &m);
+      else spread_attrs(s, &m);
     } else if (m.walk.event == WALK_LEAVE && e->kind == EX_FN &&
                e->fn->result) {
       Fn *fn = arena_copy(&s->u->arena, m.made->fn, sizeof *fn);

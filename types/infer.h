@@ -162,6 +162,7 @@ struct Constraint {
   const Expr *call;        /* of which it is the callee; NULL: it is a value */
   struct Definition *home; /* in which it stands; of C_LEAVES, too, */
   uint32_t level;          /* and how deep in lets */
+  int outlined;            /* parameters that were known at the last outline */
   /* C_FORM: slot = form with names replaced by the slots' values */
   Slot *slot;
   Dim form;
@@ -446,6 +447,10 @@ Ty *infer_generic(Infer *in, const Expr *use);
 Ty *infer_generic_call(Infer *in, const Expr *call, Ty *callee);
 void run_instance(Infer *in, Constraint *c);
 void run_pattern(Infer *in, Constraint *c); /* pattern.c */
+/* Gives arguments that wait for others the types that follow from the kinds
+ * which are known (outline.c); false after a report. */
+bool infer_outline(Infer *in, Constraint *c, const TypeExpr *scheme,
+                   const KindArg *args);
 void report_no_instance(Infer *in, const Constraint *c);
 /* The instance's body is wrong: says of the diagnostics from `first` on which
  * use asked for it. */

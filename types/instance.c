@@ -511,10 +511,14 @@ static bool check_kinds(Infer *in, const Constraint *c, const Matching *m) {
   return false;
 }
 
+/* An argument whose type was to come from the parameter is not reported as
+ * undetermined as well: the call is wrong already. */
 static void give_up(Infer *in, Constraint *c) {
   c->gone = true;
   Why why = {.kind = WHY_OPERATOR, .span = c->span};
   require_flow(in, in->error, c->result, why);
+  for (int i = 0; c->call && i < c->count; i++)
+    require_flow(in, in->error, c->args[i], why);
 }
 
 static Ty *use_instance(Infer *in, Constraint *c, Instance *inst) {
@@ -603,6 +607,13 @@ void run_instance(Infer *in, Constraint *c) {
   for (int i = 0; i < scheme->param_count; i++)
     m.args[i] = (KindArg){.dtype = DTYPE_NONE};
   match_all(&m, scheme->arg_count, args, result);
+  if (!is_complete(&m) && m.misfit < 0 && !m.wrong) {
+    if (!infer_outline(in, c, scheme, m.args)) {
+      give_up(in, c);
+      return;
+    }
+    match_all(&m, scheme->arg_count, args, result);
+  }
   bool complete = is_complete(&m);
   if (!complete && m.unknown && m.misfit < 0 && !m.wrong) {
     constraint_wait(in, m.unknown, c);
@@ -653,6 +664,7 @@ Ty *infer_generic(Infer *in, const Expr *e) {
   Constraint *c = constraint_new(in, C_INSTANCE, e);
   c->result = ty_meta(in);
   c->home = in->home;
+  c->level = in->level;
   constraint_start(in, c);
   return c->result;
 }

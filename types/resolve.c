@@ -288,6 +288,15 @@ static bool may_be_late(Resolver *r, const Expr *e) {
   return false;
 }
 
+/* `rank(s)`: each instance has a number of its own, also where no value tells
+ * what the dimensions are.  NULL: the call is another. */
+static const Expr *rank_expr(Resolver *r, const Expr *e) {
+  const Name *shape = expr_rank_of(e);
+  const TypeVar *var = shape ? ptrmap_get(&r->type_vars, shape) : NULL;
+  if (!var || var->kind != KIND_SHAPE) return NULL;
+  return resolve_int(r, e->span, DT_INT32, var->rank);
+}
+
 /* The number of operands is checked before they are resolved, so that a call
  * with too many does not also report what is in them. */
 static const Expr *resolve_named_call(Resolver *r, const Expr *e,
@@ -304,6 +313,8 @@ static const Expr *resolve_named_call(Resolver *r, const Expr *e,
   }
   bool dyn;
   OpId op = op_find(name->name->text, &dyn);
+  const Expr *rank = op == OP_COUNT ? rank_expr(r, e) : NULL;
+  if (rank) return rank;
   if (op == OP_COUNT) unknown_ident(r, name->span, name->name);
   bool takes = op == OP_COUNT || check_operator_arity(r, e, op, dyn);
   if (takes && op != OP_COUNT && op_is_lowered(op_info(op)))

@@ -335,8 +335,9 @@ static bool resolve_shape(Resolver *r, Span span, int count,
     int axes = shape ? shape->rank : 1;
     known &= shape || d->kind != DX_SPLAT;
     for (int k = 0; shape && k < axes && n + k < RANK_MAX; k++)
-      dims[n + k] = dim_named(types_dims(r->p->types), shape->axes[k]->name,
-                              shape->axes[k]);
+      dims[n + k] = d->any ? DIM_ANY
+                           : dim_named(types_dims(r->p->types),
+                                       shape->axes[k]->name, shape->axes[k]);
     if (!shape && known && n < RANK_MAX) dims[n] = resolve_plain_dim(r, d);
     n += axes;
   }
@@ -736,18 +737,19 @@ static const Expr *find_inside(Resolver *r, const Type *t, const Expr *e,
   return found;
 }
 
-/* Does the type hold the dimension alone, not only within a function?  Types
- * are as deep as they are written. */
+/* Does the type hold the dimension alone?  Types are as deep as they are
+ * written. */
 static bool holds_dim(const Type *t, Dim wanted) {
   for (int i = 0; i < t->rank; i++)
     if (dim_same(t->dims[i], wanted)) return true;
-  for (int i = 0; t->kind != TY_FN && i < t->count; i++)
+  for (int i = 0; i < t->count; i++)
     if (holds_dim(t->args[i], wanted)) return true;
-  return false;
+  return t->kind == TY_FN && holds_dim(t->result, wanted);
 }
 
 /* How to read the dimension inside a cell or a data type; NULL when it cannot
- * be read there, as in a list, which may be empty. */
+ * be read there, as in a list, which may be empty, or in what a function
+ * gives. */
 static bool read_dim_inside(Resolver *r, const Fn *fn, Dim wanted,
                             const Expr **value) {
   bool held = false;

@@ -35,6 +35,8 @@ enum {
   DOC_DEDENT,
   DOC_HANG,
   DOC_UNHANG,
+  DOC_MARK, /* `len` is the number of a range */
+  DOC_UNMARK,
 };
 /* Deep nesting is indented no further than this, so that the text stays linear
  * in the document. */
@@ -158,6 +160,19 @@ void doc_hang(Doc *d) {
 
 void doc_unhang(Doc *d) { mark(d, DOC_UNHANG); }
 
+static void mark_range(Doc *d, uint8_t kind, size_t range) {
+  VEC_PUSH(&d->tokens, (DocToken){.kind = kind, .len = (uint32_t)range});
+}
+
+size_t doc_mark(Doc *d, uint32_t of) {
+  size_t range = d->ranges->len;
+  VEC_PUSH(d->ranges, (DocRange){.of = of});
+  mark_range(d, DOC_MARK, range);
+  return range;
+}
+
+void doc_unmark(Doc *d, size_t range) { mark_range(d, DOC_UNMARK, range); }
+
 /* A comment at the end of a line may be found when the line's break has been
  * written already; it is put before that.  Moving the tokens after it costs as
  * many as there are marks since the break, few. */
@@ -259,6 +274,9 @@ static void measure(Measure *m, const Doc *d) {
 typedef struct Writer {
   StrBuf *out;
   size_t width, column, indent;
+  DocRanges *ranges;
+  size_t end;       /* of the last text */
+  VEC(size_t) wait; /* ranges whose first text is still to come */
   bool fresh;       /* at a line's start, indentation not yet written */
   VEC(bool) broken; /* the groups that are open, innermost last */
   VEC(size_t) hung; /* the indentation before each hanging text */
@@ -286,7 +304,11 @@ static void write_text(Writer *w, const DocToken *t) {
     strbuf_add_repeat(w->out, ' ', w->column);
     w->fresh = false;
   }
+  bool blank = t->len == 1 && *t->text == ' ';
+  while (!blank && w->wait.len > 0)
+    w->ranges->data[VEC_POP(&w->wait)].lo = w->out->len;
   strbuf_add_len(w->out, t->text, t->len);
+  if (!blank) w->end = w->out->len;
   const char *end = t->text + t->len, *from = end;
   while (from > t->text && from[-1] != '\n') from--;
   w->column =
@@ -322,6 +344,8 @@ static void write_token(Writer *w, const DocToken *t, uint64_t need) {
     case DOC_DEDENT: w->indent -= INDENT_STEP; break;
     case DOC_HANG: VEC_PUSH(&w->hung, w->indent); break;
     case DOC_UNHANG: w->indent = VEC_POP(&w->hung); break;
+    case DOC_MARK: VEC_PUSH(&w->wait, t->len); break;
+    case DOC_UNMARK: w->ranges->data[t->len].hi = w->end; break;
   }
 }
 
@@ -329,10 +353,11 @@ void doc_render(const Doc *d, size_t width, StrBuf *out) {
   Mem *mem = d->tokens.mem;
   size_t n = d->tokens.len;
   Measure m = {.need = mem_alloc_zeroed(mem, n * sizeof *m.need)};
-  Writer w = {.out = out, .width = width};
+  Writer w = {.out = out, .width = width, .ranges = d->ranges};
   VEC_INIT(&m.ends, mem);
   VEC_INIT(&w.broken, mem);
   VEC_INIT(&w.hung, mem);
+  VEC_INIT(&w.wait, mem);
   if (!m.need) mem_raise_exhausted(mem);
   if (!mem_exhausted(mem)) {
     measure(&m, d);
@@ -342,5 +367,6 @@ void doc_render(const Doc *d, size_t width, StrBuf *out) {
   if (m.need) mem_free(mem, m.need, n * sizeof *m.need);
   VEC_DONE(&w.broken);
   VEC_DONE(&w.hung);
+  VEC_DONE(&w.wait);
   VEC_DONE(&m.ends);
 }

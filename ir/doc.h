@@ -34,6 +34,13 @@ typedef struct DocToken {
   const char *text;
 } DocToken;
 
+/* A part of a document, and where it came to stand: bytes of what was added. */
+typedef struct DocRange {
+  uint32_t of; /* what the caller says it is */
+  size_t lo, hi;
+} DocRange;
+typedef VEC(DocRange) DocRanges;
+
 typedef struct Doc {
   Arena arena; /* texts that the document owns */
   VEC(DocToken) tokens;
@@ -42,6 +49,7 @@ typedef struct Doc {
   bool space;   /* a blank is due before the next text */
   bool ended;   /* nothing may be added to the line that is open */
   bool hanging; /* no text of what hangs has come yet */
+  DocRanges *ranges; /* NULL: nobody asks where something stands */
 } Doc;
 
 void doc_init(Doc *d, Mem *mem);
@@ -75,6 +83,11 @@ void doc_line_closing(Doc *d, LineKind kind);
  * comment before the text does, what follows is indented. */
 void doc_hang(Doc *d);
 void doc_unhang(Doc *d);
+/* What is added between the two is a range of the document, from its first text
+ * to its last.  doc_mark gives the number that doc_unmark takes; there must be
+ * `ranges`. */
+size_t doc_mark(Doc *d, uint32_t of);
+void doc_unmark(Doc *d, size_t range);
 /* A comment: lines before what hangs may come after it, too. */
 void doc_comment(Doc *d, const char *text, size_t len);
 /* Text at the end of the line that is open: before the line token that has been

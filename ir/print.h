@@ -5,6 +5,7 @@
 #ifndef IR_PRINT_H
 #define IR_PRINT_H
 
+#include "ir/doc.h"
 #include "ir/program.h"
 
 enum { PRINT_WIDTH = 80 };
@@ -19,6 +20,21 @@ void unit_print_checked(const Program *p, const Unit *u, StrBuf *out);
 /* The same with a `let` for each graph variable that is evaluated where it
  * stands: all but those that may fail. */
 void unit_print_lets(const Program *p, const Unit *u, StrBuf *out);
+/* An expression that is looked for: itself, or where `expr` is NULL, each that
+ * has the span. */
+typedef struct PrintWanted {
+  const Expr *expr;
+  Span span;
+} PrintWanted;
+typedef struct PrintMarks {
+  uint32_t count;
+  const PrintWanted *wanted;
+  DocRanges *found; /* in the order of the text, the outer before the inner */
+} PrintMarks;
+/* The same as unit_print_checked, and where expressions came to stand: a range
+ * `of` i for each that is wanted[i]. */
+void unit_print_marked(const Program *p, const Unit *u, const PrintMarks *marks,
+                       StrBuf *out);
 void expr_print(const Program *p, const Expr *e, StrBuf *out);
 void pattern_print(const Program *p, const Pattern *pattern, StrBuf *out);
 void type_expr_print(StrBuf *out, const TypeExpr *t);

@@ -171,6 +171,7 @@ static void print_infix(Printer *p, const Expr *e, int level) {
   size_t base = p->spine.len;
   Infix infix = as_infix(p, e);
   while (infix.token && infix.level == level) {
+    if (p->spine.len > base) print_mark_begin(p, e);
     VEC_PUSH(&p->spine, e);
     e = infix.left;
     infix = as_infix(p, e);
@@ -185,11 +186,12 @@ static void print_infix(Printer *p, const Expr *e, int level) {
       doc_line(&p->doc, LINE_SPACE);
       doc_word(&p->doc, infix.token);
       print_pipe_target(p, link);
-      continue;
+    } else {
+      doc_word(&p->doc, infix.token);
+      doc_line(&p->doc, LINE_SPACE);
+      print_operand(p, infix.right, level + 1);
     }
-    doc_word(&p->doc, infix.token);
-    doc_line(&p->doc, LINE_SPACE);
-    print_operand(p, infix.right, level + 1);
+    if (p->spine.len > base) print_mark_end(p, link);
   }
   doc_dedent(&p->doc);
   doc_close(&p->doc);
@@ -252,6 +254,7 @@ static void print_postfix(Printer *p, const Expr *e) {
   size_t base = p->spine.len;
   bool parens = false;
   while (is_postfix(p, e) && !parens) {
+    if (p->spine.len > base) print_mark_begin(p, e);
     VEC_PUSH(&p->spine, e);
     const Expr *link = e;
     e = e->kind == EX_CALL ? e->call.callee : e->args[0];
@@ -269,6 +272,7 @@ static void print_postfix(Printer *p, const Expr *e) {
     else if (link->kind == EX_FIELD)
       doc_textf(&p->doc, ".%s", link->field.name->text);
     else if (link->sugar != SUGAR_CTOR || !last) print_arguments(p, link);
+    if (!last) print_mark_end(p, link);
   }
 }
 
@@ -440,10 +444,12 @@ void print_expr(Printer *p, const Expr *e) {
     return;
   }
   if (p->next_comment < p->comment_count) print_comments_before(p, e);
+  print_mark_begin(p, e);
   Infix infix = as_infix(p, e);
   if (infix.token) print_infix(p, e, infix.level);
   else if (prefix_of(e)) print_prefix(p, e);
   else if (bracket_of(e)) print_bracket(p, bracket_of(e));
   else if (e->sugar == SUGAR_WITH) print_with(p, e);
   else print_node(p, e);
+  print_mark_end(p, e);
 }

@@ -13,6 +13,7 @@
 void printer_init(Printer *p, Mem *mem, const Program *program) {
   *p = (Printer){.mem = mem, .program = program};
   doc_init(&p->doc, mem);
+  VEC_INIT(&p->marking, mem);
   split_start(&p->stack, mem);
   VEC_INIT(&p->spine, mem);
   VEC_INIT(&p->scope, mem);
@@ -26,6 +27,7 @@ void printer_done(Printer *p) {
   doc_done(&p->doc);
   split_end(&p->stack);
   VEC_DONE(&p->spine);
+  VEC_DONE(&p->marking);
   VEC_DONE(&p->scope);
   ptrmap_done(&p->names);
   ptrmap_done(&p->in_scope);

@@ -284,9 +284,10 @@ const Unit *unit_imported_by(const Program *program, const Item *item) {
 typedef struct Checked {
   const Program *program;
   StrBuf *out;
-  const Step *steps; /* those that are still to be printed */
-  bool after_def;    /* the item before is a definition */
-  bool lets;         /* in the place of graph variables */
+  const Step *steps;       /* those that are still to be printed */
+  bool after_def;          /* the item before is a definition */
+  bool lets;               /* in the place of graph variables */
+  const PrintMarks *marks; /* or NULL */
 } Checked;
 
 bool item_is_step(const Item *item) {
@@ -321,6 +322,8 @@ static void add_checked_item(Checked *c, const Unit *u, int i) {
   printer_init(&p, c->out->mem, c->program);
   p.resolved = true;
   p.lets = c->lets;
+  p.marks = c->marks;
+  if (c->marks) p.doc.ranges = c->marks->found;
   print_checked_item(&p, item, item_is_step(item) ? c->steps++ : NULL);
   if (takes_semicolon(u, i)) doc_text(&p.doc, ";");
   doc_line(&p.doc, LINE_HARD);
@@ -341,11 +344,17 @@ static void add_checked_items(Checked *c, const Unit *u) {
 }
 
 void unit_print_checked(const Program *program, const Unit *u, StrBuf *out) {
-  add_checked_items(&(Checked){program, out, u->steps, false, false}, u);
+  unit_print_marked(program, u, NULL, out);
+}
+
+void unit_print_marked(const Program *program, const Unit *u,
+                       const PrintMarks *marks, StrBuf *out) {
+  Checked c = {program, out, u->steps, .marks = marks};
+  add_checked_items(&c, u);
 }
 
 void unit_print_lets(const Program *program, const Unit *u, StrBuf *out) {
-  add_checked_items(&(Checked){program, out, u->steps, false, true}, u);
+  add_checked_items(&(Checked){program, out, u->steps, .lets = true}, u);
 }
 
 /* Is there a name in it that is not bound to its variable? */

@@ -10,6 +10,12 @@
 #include "ir/doc.h"
 #include "ir/print.h"
 
+/* An expression whose text is a range of the document. */
+typedef struct PrintMark {
+  const Expr *expr;
+  size_t range;
+} PrintMark;
+
 typedef struct Printer {
   Doc doc;
   Mem *mem;
@@ -27,7 +33,9 @@ typedef struct Printer {
                          print as lets */
   bool beside_locals; /* a session's values are in scope: their names are
                          taken */
-  SplitStack stack;   /* of the recursion over expressions */
+  const PrintMarks *marks; /* NULL: no expression is looked for */
+  VEC(PrintMark) marking;  /* those of them that are being printed */
+  SplitStack stack;        /* of the recursion over expressions */
   VEC(const Expr *) spine; /* scratch of the loops over left-deep chains */
   PtrMap names;            /* Var -> the Name it prints as */
   PtrMap in_scope;         /* Name -> itself, for names that are taken */
@@ -85,6 +93,10 @@ int print_first_shown(const Block *b);
 const Unit *unit_imported_by(const Program *program, const Item *item);
 
 void print_expr(Printer *p, const Expr *e);
+/* The text of an expression begins and ends here: for those that are looked
+ * for, a range of the document.  Nested, as the expressions are. */
+void print_mark_begin(Printer *p, const Expr *e);
+void print_mark_end(Printer *p, const Expr *e);
 void print_pattern(Printer *p, const Pattern *pattern);
 
 /* `{ body }`; `end` is the place of the closing brace (0: unknown). */

@@ -72,13 +72,11 @@ static const Expr *apply_at(Applying *a, Surroundings *s, const Expr *e) {
   for (int n = 0; n < CHAIN_MOST && a->left > 0; n++) {
     const Rule *rule = NULL;
     const Expr *made = by_rule(&a->index, s, e, &rule);
-    bool ruled = made != NULL;
+    if (!made) rule = NULL;
     if (!made && a->more) made = a->more(s, e);
-    if (!made || !pass_may_rewrite(s->p, e->span)) break;
-    const PassCall *call = s->p->passing;
-    if (ruled && call->rewrote)
-      call->rewrote(call->rewrote_data, s->p, rule->item->name, e, made);
-    if (ruled) a->last = rule;
+    const Item *law = rule ? rule->item : NULL;
+    if (!made || !pass_may_replace(s->p, law, e, made)) break;
+    if (rule) a->last = rule;
     a->at = e->span;
     a->left--;
     e = made;

@@ -202,8 +202,8 @@ static const Expr *expanded(Expander *x, const Expr *call) {
       return NULL;
     const Expr *made = row->make(x->p, x->arena, call, args);
     if (!made || made->type != call->type) continue;
-    if (!pass_may_rewrite(x->p, call->span)) return NULL;
-    return in_block(x->arena, count, lets, made);
+    made = in_block(x->arena, count, lets, made);
+    return pass_may_replace(x->p, NULL, call, made) ? made : NULL;
   }
   return NULL;
 }

@@ -118,9 +118,10 @@ static const Expr *without_common(Program *p, Arena *arena, const Expr *e) {
     const Binding *b = &w->parent->block->bindings[w->index];
     uintptr_t hash = b->kind == BIND_LET ? call_hash(&c, w->at) : 0;
     Var *var = hash ? find_same(&c, w->at, hash) : NULL;
-    if (!var || !pass_may_rewrite(p, w->at->span)) continue;
+    const Expr *use = var ? expr_use(arena, w->at->span, var) : NULL;
+    if (!use || !pass_may_replace(p, NULL, m.made, use)) continue;
     ptrmap_put(&c.alias, b->var, var);
-    expr_map_put(&m, expr_use(arena, w->at->span, var));
+    expr_map_put(&m, use);
   }
   e = expr_map_end(&m);
   ptrmap_done(&c.table);

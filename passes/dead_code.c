@@ -68,7 +68,7 @@ static void find_dropped(Dead *d) {
     bool used = b->var && count(d, b->var, 0) > 0;
     if (used || ptrmap_has(&d->dropped, b->value)) continue;
     if (expr_is_pure(d->p, b->value) && !may_fail(b) &&
-        pass_may_rewrite(d->p, b->value->span))
+        pass_may_replace(d->p, NULL, b->value, NULL))
       drop(d, b->value);
   }
 }

@@ -46,10 +46,13 @@ static const Expr *expanded(Program *p, Arena *arena, const Expr *e) {
 static const Expr *expand(Program *p, Arena *arena, const Expr *e) {
   ExprMap m;
   expr_map_start(&m, p->mem, arena, e);
-  while (expr_map_next(&m))
-    if (m.walk.event == WALK_LEAVE && m.walk.role != ROLE_CALLEE &&
-        expands(m.made) && pass_may_rewrite(p, m.made->span))
-      expr_map_put(&m, expanded(p, arena, m.made));
+  while (expr_map_next(&m)) {
+    if (m.walk.event != WALK_LEAVE || m.walk.role == ROLE_CALLEE ||
+        !expands(m.made))
+      continue;
+    const Expr *made = expanded(p, arena, m.made);
+    if (pass_may_replace(p, NULL, m.made, made)) expr_map_put(&m, made);
+  }
   return expr_map_end(&m);
 }
 

@@ -41,9 +41,9 @@ static const Expr *fold_call(Program *p, Arena *arena, const Expr *e) {
   Known known;
   bool folds = op && (op->known || op->dim) && is_small_integer(e->type) &&
                types_known(p, arena, e, &known) &&
-               known.count <= pass_arg(p, ELEMENTS) && expr_is_pure(p, e) &&
-               pass_may_rewrite(p, e->span);
-  return folds ? constant(p, arena, e, &known) : e;
+               known.count <= pass_arg(p, ELEMENTS) && expr_is_pure(p, e);
+  const Expr *made = folds ? constant(p, arena, e, &known) : e;
+  return made != e && pass_may_replace(p, NULL, e, made) ? made : e;
 }
 
 /* A graph node that may fail is evaluated at its first use where that lies in a

@@ -158,7 +158,8 @@ static const Expr *scale_after(Fold *f, const Expr *e) {
         made = two(f, OP_ADD, with_outputs_scaled(f, product, s),
                    two(f, OP_MULTIPLY, b, s));
     }
-    if (!made || made->type != e->type || !pass_may_rewrite(f->p, e->span))
+    if (!made || made->type != e->type ||
+        !pass_may_replace(f->p, NULL, e, made))
       continue;
     used(f, e->args[i]);
     if (inner) used(f, inner);
@@ -182,7 +183,7 @@ static const Expr *scale_before(Fold *f, const Expr *e) {
     if (!is_scale(s, times->type, axis)) continue;
     const Expr *made =
         product_with(f, e, times->args[i], scaled_weight(f, e->args[1], s, 1));
-    if (!made || !pass_may_rewrite(f->p, e->span)) continue;
+    if (!made || !pass_may_replace(f->p, NULL, e, made)) continue;
     used(f, e->args[0]);
     return made;
   }
@@ -225,7 +226,7 @@ static const Expr *norm_after(Fold *f, const Expr *e) {
       two(f, OP_ADD, with_outputs_scaled(f, product, scale),
           expr_along(f->p, f->arena, shift, channels(product), rank));
   Expr *block = made ? expr_block(f->arena, norm->span, 1, let, made) : NULL;
-  if (!block || made->type != e->type || !pass_may_rewrite(f->p, e->span))
+  if (!block || made->type != e->type || !pass_may_replace(f->p, NULL, e, made))
     return NULL;
   block->type = made->type;
   used(f, e->args[0]);

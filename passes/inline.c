@@ -60,9 +60,8 @@ const Expr *expr_inline(void *data, Program *p, Arena *arena, const Expr *e) {
     if (m.walk.event == WALK_BIND) note_local(in, p, &m.walk);
     if (m.walk.event != WALK_LEAVE || m.made->kind != EX_CALL) continue;
     const Expr *fn = small_target(in, p, m.made);
-    if (!fn || !pass_may_rewrite(p, m.made->span)) continue;
-    const Expr *made = call_inlined(p, arena, m.made, fn);
-    if (made) expr_map_put(&m, made);
+    const Expr *made = fn ? call_inlined(p, arena, m.made, fn) : NULL;
+    if (made && pass_may_replace(p, NULL, m.made, made)) expr_map_put(&m, made);
   }
   return expr_map_end(&m);
 }

@@ -132,12 +132,25 @@ const char *pass_arg_word(const Program *p, int i) {
 
 bool pass_fast_math(const Program *p) { return p->passing->fast_math; }
 
-bool pass_may_rewrite(Program *p, Span at) {
+static bool may_rewrite(Program *p, PassRewrite r) {
   PassCall *call = p->passing;
-  if (call->rewrites == call->most_rewrites) return false;
+  r.allowed = call->rewrites < call->most_rewrites;
+  if (call->rewrote) call->rewrote(call->rewrote_data, p, &r);
+  if (!r.allowed) return false;
   call->rewrites++;
-  call->last_rewrite = at;
+  call->last_rewrite = r.at;
   return true;
+}
+
+bool pass_may_rewrite(Program *p, Span at) {
+  return may_rewrite(p, (PassRewrite){.at = at});
+}
+
+bool pass_may_replace(Program *p, const Item *rule, const Expr *was,
+                      const Expr *made) {
+  return may_rewrite(
+      p,
+      (PassRewrite){.at = was->span, .rule = rule, .was = was, .made = made});
 }
 
 /* Facts are of the unit that the pass was given; it may give another.  A pass

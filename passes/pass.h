@@ -74,6 +74,15 @@ typedef double CallCost(void *data, const struct OpInfo *op,
                         const struct Attrs *attrs, int count,
                         const struct Tensor *args);
 
+/* A rewrite that a pass makes, or would make if it were allowed one more. */
+typedef struct PassRewrite {
+  bool allowed;
+  Span at;
+  const Item *rule; /* by which; NULL: it is C's */
+  const Expr *was;  /* a node of the program; NULL: all that is known is `at` */
+  const Expr *made; /* what takes its place; NULL: not known, or nothing */
+} PassRewrite;
+
 /* A pass as it is called: with its arguments, and what its caller allows and
  * counts. */
 typedef struct PassCall {
@@ -84,10 +93,9 @@ typedef struct PassCall {
   /* What a call costs, for Saturate; NULL: what the rows say. */
   CallCost *measure;
   void *measure_data;
-  /* Is told of each rewrite by a rule, `was` and what stands in its place now;
-   * NULL: nobody wants to know. */
-  void (*rewrote)(void *data, const Program *p, const Name *rule,
-                  const Expr *was, const Expr *made);
+  /* Is told of each rewrite, and of each that is no longer allowed; NULL:
+   * nobody wants to know. */
+  void (*rewrote)(void *data, const Program *p, const PassRewrite *r);
   void *rewrote_data;
   uint64_t most_rewrites; /* it stops after so many */
   uint64_t rewrites;      /* it has made so many */
@@ -109,6 +117,10 @@ bool pass_fast_math(const Program *p);
  * rewrites and say which one was wrong.  What a pass rewrites without asking
  * counts as one rewrite of the definition. */
 bool pass_may_rewrite(Program *p, Span at);
+/* The same where it is known what takes the place of `was`, for those who look
+ * on; `rule` may be NULL. */
+bool pass_may_replace(Program *p, const Item *rule, const Expr *was,
+                      const Expr *made);
 
 /* --- The table and its runner --------------------------------------------- */
 

@@ -75,7 +75,7 @@ static const Expr *rewritten(Job *job, const Expr *e) {
       lets ? job->rewrite(job->data, job->p, job->arena, lets) : NULL;
   if (!made) return e;
   bool asked = made == lets || call->rewrites > before;
-  return asked || pass_may_rewrite(job->p, e->span) ? made : lets;
+  return asked || pass_may_replace(job->p, NULL, lets, made) ? made : lets;
 }
 
 static void rewrite_global(Job *job, Global *g) {

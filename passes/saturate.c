@@ -133,11 +133,11 @@ static const Expr *saturated(Saturation *s, Program *p, Arena *arena,
     for (int64_t i = 0; i < pass_arg(p, 1) && now_ms() < until; i++)
       if (!egraph_round(&g, s->count, s->rules)) break;
     double after = egraph_cost(&g, root, node_cost, p->passing);
-    if (after < before && pass_may_rewrite(p, e->span))
-      made = egraph_best(&g, root, e->span);
+    if (after < before) made = egraph_best(&g, root, e->span);
   }
   egraph_end(&g);
-  return made && made->type == e->type ? made : NULL;
+  bool fits = made && made->type == e->type;
+  return fits && pass_may_replace(p, NULL, e, made) ? made : NULL;
 }
 
 static const Expr *saturate(void *data, Program *p, Arena *arena,

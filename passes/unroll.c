@@ -137,7 +137,7 @@ static const Expr *unroll(void *data, Program *p, Arena *arena, const Expr *e) {
     const Expr *fn = target(u, m.made);
     if (!fn || fn == e || !can_unroll(p, m.made, fn)) continue;
     const Expr *made = unrolled(u, p, arena, m.made, fn);
-    if (made && pass_may_rewrite(p, m.made->span)) expr_map_put(&m, made);
+    if (made && pass_may_replace(p, NULL, m.made, made)) expr_map_put(&m, made);
   }
   return expr_map_end(&m);
 }

@@ -25,7 +25,7 @@ typedef struct Cli {
   const char *entry, *outputs, *eval, *trace, *startup;
   const char *step, *init, *tail;
   const char *save_state, *load_state, *carry, *reset_on;
-  const char *fold, *html, *pass, *format, *strategy, *cost;
+  const char *fold, *html, *rewrites, *pass, *format, *strategy, *cost;
   const char *passes, *print_before, *print_after;
   const char *import_as;
   bool import_test, external;

@@ -7,6 +7,7 @@
  *   opt_reduce.c   --reduce
  *   diff.c         --print-changed
  *   opt_page.c     --html
+ *   opt_steps.c    --rewrites
  *
  * Here are the flags, the way through the pipeline, and what is shown of it.
  * Output is made before any is written: where a pass fails, none is. */
@@ -171,10 +172,10 @@ static bool read_flags(Opt *o) {
                "--print-after and --print-changed");
     return false;
   }
-  if (cli->html && (cli->reduce || cli->bisect)) {
+  if ((cli->html || cli->rewrites) && (cli->reduce || cli->bisect)) {
     host_usage(o->h,
-               "--html shows what passes change: without --reduce and "
-               "--bisect");
+               "--html and --rewrites show what passes change: without "
+               "--reduce and --bisect");
     return false;
   }
   bool measured = cli->cost && !strcmp(cli->cost, "measured");
@@ -363,19 +364,19 @@ static void add_on_a_line(StrBuf *out, const Program *p, const Expr *e) {
 }
 
 /* "// @add_zero at f.rly:2:3: ⟦%a + 0⟧ -> ⟦%a⟧": redex and contractum. */
-static void note_rewrite(void *data, const Program *p, const Name *rule,
-                         const Expr *was, const Expr *made) {
+static void note_rewrite(void *data, const Program *p, const PassRewrite *r) {
   Opt *o = data;
   StrBuf *out = &o->rewrites;
-  Place place = sources_place(p->sources, was->span);
-  strbuf_addf(out, "// @%s", rule->text);
+  if (!r->rule || !r->allowed) return;
+  Place place = sources_place(p->sources, r->at);
+  strbuf_addf(out, "// @%s", r->rule->name->text);
   if (place.file)
     strbuf_addf(out, " at %s:%u:%u", place.file->path, place.line,
                 place.column);
   strbuf_add(out, ": ");
-  add_on_a_line(out, p, was);
+  add_on_a_line(out, p, r->was);
   strbuf_add(out, " -> ");
-  add_on_a_line(out, p, made);
+  add_on_a_line(out, p, r->made);
   strbuf_add_char(out, '\n');
 }
 
@@ -417,6 +418,7 @@ static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
       texts && (was->len != is.len ||
                 memcmp(strbuf_text(was), strbuf_text(&is), is.len) != 0);
   if (ok && o->page) ok = put_page_pass(o, i, seconds, was, &is);
+  if (ok && o->steps) ok = opt_steps_pass(o, pass, was, &is);
   if (ok && cli->json) put_json_pass(o, i, seconds, changed);
   if (ok && cli->print_changed && changed) {
     put_heading(o, "", pass);
@@ -433,17 +435,17 @@ static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   return ok;
 }
 
-static bool write_page(Opt *o, const char *first, const char *last) {
-  const StrBuf *page = opt_page_end(o->page, first, last);
+static bool write_page(Opt *o, const char *path, const StrBuf *page) {
   return page && !mem_exhausted(o->out.mem) &&
-         file_replace(o->h->program->cx, o->h->cli->html, page);
+         file_replace(o->h->program->cx, path, page);
 }
 
 /* What --print-changed and its like show stands instead of the result. */
 static bool run_passes(Opt *o, Version *v) {
   const Cli *cli = o->h->cli;
   bool shows = cli->print_changed || cli->print_before || cli->print_after;
-  o->texts = cli->print_changed || cli->verify || cli->json || cli->html;
+  o->texts = cli->print_changed || cli->verify || cli->json || cli->html ||
+             cli->rewrites;
   StrBuf text, first;
   strbuf_init(&text, o->out.mem);
   strbuf_init(&first, o->out.mem);
@@ -454,18 +456,22 @@ static bool run_passes(Opt *o, Version *v) {
     if (!o->page) mem_raise_exhausted(o->out.mem);
   }
   if (cli->json) strbuf_add(&o->out, "{\"passes\": [");
-  bool ok = true;
+  bool ok = !cli->rewrites || opt_steps_begin(o);
   for (int i = 0; i < o->count && ok; i++) ok = run_pass(o, v, i, &text);
   if (ok && cli->json) {
     strbuf_add(&o->out, "],\n \"text\": ");
     put_json_text(&o->out, &text);
     strbuf_add(&o->out, "}\n");
-  } else if (ok && !shows && !cli->html) {
+  } else if (ok && !shows && !cli->html && !cli->rewrites) {
     put_version(o, v);
   }
   if (ok && o->page)
-    ok = write_page(o, strbuf_text(&first), strbuf_text(&text));
+    ok = write_page(
+        o, cli->html,
+        opt_page_end(o->page, strbuf_text(&first), strbuf_text(&text)));
+  if (ok && o->steps) ok = write_page(o, cli->rewrites, opt_steps_end(o));
   opt_page_free(o->page);
+  opt_steps_done(o);
   strbuf_done(&text);
   strbuf_done(&first);
   return ok;

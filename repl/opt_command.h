@@ -5,6 +5,7 @@
 #include "repl/opt.h"
 
 typedef struct OptPage OptPage;
+typedef struct OptSteps OptSteps;
 
 typedef struct Opt {
   Host *h;
@@ -15,6 +16,7 @@ typedef struct Opt {
   bool before_all, after_all;
   const PassInfo *before, *after;
   OptPage *page;      /* of --html; or NULL */
+  OptSteps *steps;    /* of --rewrites; or NULL */
   bool texts;         /* each version is wanted as text */
   Measurer *measurer; /* of --cost measured; or NULL */
 } Opt;
@@ -27,6 +29,15 @@ bool opt_page_pass(OptPage *p, const char *pass, const char *did,
                    const char *was, const char *is);
 /* The first program and the last, and the end; the text is the page's. */
 const StrBuf *opt_page_end(OptPage *p, const char *first, const char *last);
+
+/* The page of --rewrites, on which each rewrite is a step.  `was` and `is` are
+ * the program before and after the pass.  False after reporting, or when memory
+ * ran out. */
+bool opt_steps_begin(Opt *o);
+bool opt_steps_pass(Opt *o, const OptPass *pass, const StrBuf *was,
+                    const StrBuf *is);
+const StrBuf *opt_steps_end(Opt *o); /* the text is the page's */
+void opt_steps_done(Opt *o);
 
 /* What is found or left is in `out`; false after reporting.  Both take the
  * version. */

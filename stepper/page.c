@@ -1,10 +1,5 @@
-/* Steps for other programs: a self-contained page in HTML, and lines of JSON.
- *
- * The page is one file: the style and the script are embedded by the build, and
- * nothing is loaded.  Every step is an <article> in the text itself, so the
- * page can be read, searched and printed without the script, which shows one
- * step at a time, folds by `data-kinds`, finds words, moves the current source
- * to the step's side and draws tensors.
+/* Steps for other programs: a self-contained page in HTML (page_parts.c), and
+ * lines of JSON.
  *
  *   <article id="step-12" data-kinds="names" data-file="m.rly" data-line="3">
  *     <h2> number, rule, place     <pre> text with <mark class="redex">
@@ -85,21 +80,7 @@ void stepper_json(Stepper *s, StrBuf *out) {
 
 /* --- HTML --------------------------------------------------------------- */
 
-enum {
-  PAGE_LINES = 40,
-  NEAR_MOST = 2000, /* bytes of text on each side of the mark */
-  MARK_MOST = 4000, /* of what is marked */
-  PART_MOST = 4000, /* of a sentence */
-  TITLE_MOST = 200,
-  PAGE_MOST = 64 << 20,
-};
-
-static const char style[] =
-#include "stepper/page.css.inc"
-    ;
-static const char script[] =
-#include "stepper/page.js.inc"
-    ;
+enum { PART_MOST = 4000 /* bytes of a sentence */ };
 
 static void add_element(StrBuf *out, const char *class, const char *before,
                         const StrBuf *text) {
@@ -107,46 +88,6 @@ static void add_element(StrBuf *out, const char *class, const char *before,
   strbuf_addf(out, "<p class=\"%s\">%s", class, before);
   html_add_cut(out, text, PART_MOST);
   strbuf_add(out, "</p>\n");
-}
-
-static void add_folds(StrBuf *out) {
-  strbuf_add(out, "<div class=\"folds\">fold:\n");
-  for (int i = 0; i < FOLD_COUNT; i++) {
-    const char *name = step_fold_info[i].name;
-    strbuf_addf(out,
-                "<label title=\"%s\"><input type=\"checkbox\" value=\"%s\"> "
-                "%s</label>\n",
-                step_fold_info[i].help, name, name);
-  }
-  strbuf_add(out, "</div>\n");
-}
-
-static void begin_page(StrBuf *out, const char *title) {
-  StrBuf text = {.data = (char *)title, .len = strlen(title)};
-  strbuf_add(out,
-             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-             "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-             "content=\"width=device-width, initial-scale=1\">\n<title>");
-  html_add_cut(out, &text, TITLE_MOST);
-  strbuf_addf(out,
-              "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
-              "<header>\n<h1>",
-              style);
-  html_add_cut(out, &text, TITLE_MOST);
-  strbuf_add(out,
-             "</h1>\n<p>How it is evaluated: each step replaces "
-             "<mark class=\"redex\">what is marked</mark> by "
-             "<mark class=\"contractum\">what becomes of it</mark>.</p>\n"
-             "</header>\n<nav hidden>\n"
-             "<button id=\"back\">&#8592; back</button>\n"
-             "<button id=\"forth\">step &#8594;</button>\n"
-             "<input id=\"slider\" type=\"range\" min=\"0\" value=\"0\" "
-             "aria-label=\"step\">\n<label id=\"count\"></label>\n"
-             "<button id=\"list\"></button>\n"
-             "<input id=\"search\" type=\"search\" "
-             "placeholder=\"find, Enter\" aria-label=\"find\">\n");
-  add_folds(out);
-  strbuf_add(out, "</nav>\n<main>\n");
 }
 
 StepPage *stepper_page_new(Stepper *s, const char *title) {
@@ -157,7 +98,11 @@ StepPage *stepper_page_new(Stepper *s, const char *title) {
   strbuf_init(&p->text, p->mem);
   VEC_INIT(&p->lines, p->mem);
   heats_init(&p->heats, p->mem, &s->machine->heap);
-  begin_page(&p->text, title);
+  page_begin(&p->text, title, "evaluated");
+  page_begin_folds(&p->text);
+  for (int i = 0; i < FOLD_COUNT; i++)
+    page_add_fold(&p->text, step_fold_info[i].name, step_fold_info[i].help);
+  page_end_folds(&p->text);
   return p;
 }
 
@@ -181,46 +126,10 @@ static void add_heading(StrBuf *out, const StepView *v) {
   }
   if (v->inside.len) {
     strbuf_add(out, "<small>in ");
-    html_add_cut(out, &v->inside, TITLE_MOST);
+    html_add_cut(out, &v->inside, PAGE_TITLE_MOST);
     strbuf_add(out, "</small>");
   }
   strbuf_add(out, "</h2>\n");
-}
-
-static void add_left_out(StrBuf *out, size_t lines) {
-  if (lines) {
-    strbuf_addf(out, "<p class=\"left\">... %zu line%s</p>\n", lines,
-                lines == 1 ? "" : "s");
-  }
-}
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-/* The end of the character that byte `at` belongs to, no further than `to`. */
-static size_t whole(const char *text, size_t at, size_t to) {
-  while (at < to && (text[at] & 0xC0) == 0x80) at++;
-  return at;
-}
-
-/* The mark may reach beyond the lines that are shown; then it ends with
- * them. */
-static void add_program(StrBuf *out, const StepText *t, const char *class) {
-  const char *text = strbuf_text(&t->text);
-  StepCut cut = stepper_cut(t, PAGE_LINES);
-  size_t from = cut.from, to = cut.to;
-  if (t->lo > from + NEAR_MOST) from = whole(text, t->lo - NEAR_MOST, t->lo);
-  size_t hi = least(t->hi, to);
-  if (hi > t->lo + MARK_MOST) hi = whole(text, t->lo + MARK_MOST, hi);
-  if (to > hi + NEAR_MOST) to = whole(text, hi + NEAR_MOST, to);
-  add_left_out(out, cut.before);
-  strbuf_addf(out, "<pre>%s", from > cut.from ? "... " : "");
-  html_add(out, text + from, t->lo - from);
-  strbuf_addf(out, "<mark class=\"%s\">", class);
-  html_add(out, text + t->lo, hi - t->lo);
-  strbuf_add(out, "</mark>");
-  html_add(out, text + hi, to - hi);
-  strbuf_addf(out, "%s</pre>\n", to < cut.to ? " ..." : "");
-  add_left_out(out, cut.behind);
 }
 
 /* A rule that binds a name at the end of a definition leaves no text at all. */
@@ -240,7 +149,7 @@ static void add_becomes(StepPage *p, const StepView *v) {
     strbuf_addf(&p->text, ": nothing is left in its place%s",
                 t.text.len ? ", what follows is" : "");
   strbuf_add(&p->text, "</p>\n");
-  if (t.text.len) add_program(&p->text, &t, "contractum");
+  if (t.text.len) page_add_program(&p->text, &t, "contractum");
   strbuf_add(&p->text, "</div>\n");
   strbuf_done(&t.text);
   strbuf_done(&inside);
@@ -286,7 +195,7 @@ bool stepper_page_step(StepPage *p) {
     strbuf_addf(out, "<p class=\"left\">%llu step%s passed over</p>\n",
                 (unsigned long long)passed, passed == 1 ? "" : "s");
   strbuf_add(out, "<div class=\"text\">\n");
-  add_program(out, &v.now, "redex");
+  page_add_program(out, &v.now, "redex");
   add_element(out, "names", "where ", &v.names);
   for (size_t i = 0; i < v.around.len; i++)
     add_element(out, "around", "_ in: ", &v.around.data[i]);
@@ -303,14 +212,8 @@ bool stepper_page_step(StepPage *p) {
 }
 
 const StrBuf *stepper_page_end(StepPage *p, const char *why) {
-  StrBuf *out = &p->text;
-  strbuf_add(out, "</main>\n<footer>");
-  html_add(out, why, strlen(why));
-  strbuf_add(out, "</footer>\n<div id=\"sources\">\n");
-  html_add_sources(out, &p->lines);
-  strbuf_add(out, "</div>\n<script type=\"application/json\" id=\"heats\">[\n");
-  strbuf_add_len(out, strbuf_text(&p->heats.text), p->heats.text.len);
-  strbuf_addf(out, "]</script>\n<script>\n%s</script>\n</body>\n</html>\n",
-              script);
-  return out;
+  page_end_steps(&p->text, why);
+  html_add_sources(&p->text, &p->lines);
+  page_end(&p->text, &p->heats.text);
+  return &p->text;
 }

@@ -1,6 +1,8 @@
-/* The inside of the page: what its files share.
+/* The inside of pages of steps: what their files share.
  *
- *   page.c    the file from its head to its end; an <article> for each step
+ *   page.c    an <article> for each step of the machine
+ *   rewrites.c  an <article> for each rewrite by a pass
+ *   page_parts.c  what both have in common
  *   panel.c   what stands beside a step: calls, names, cells
  *   heat.c    larger tensors, to be opened and drawn
  *   html.c    the sources */
@@ -9,6 +11,26 @@
 
 #include "base/html.h"
 #include "stepper/inside.h"
+
+/* --- page_parts.c --------------------------------------------------------- */
+
+enum {
+  PAGE_TITLE_MOST = 200, /* bytes */
+  PAGE_MOST = 64 << 20,
+};
+
+/* The head of a page that says how its program is evaluated, or otherwise
+ * comes about: `what`.  Then come the kinds of steps that may be folded. */
+void page_begin(StrBuf *out, const char *title, const char *what);
+void page_begin_folds(StrBuf *out);
+void page_add_fold(StrBuf *out, const char *name, const char *help);
+void page_end_folds(StrBuf *out);
+/* The lines around the mark, as a <pre> in which it is a <mark> of the class.
+ */
+void page_add_program(StrBuf *out, const StepText *t, const char *class);
+/* After the last step: why there are no more, then sources, then the end. */
+void page_end_steps(StrBuf *out, const char *why);
+void page_end(StrBuf *out, const StrBuf *heats); /* NULL: none */
 
 /* --- html.c -------------------------------------------------------------- */
 

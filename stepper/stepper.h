@@ -16,7 +16,8 @@
  *   text.c     program text    brief.c   values and types, in brief
  *   say.c      a sentence      view.c    all of that of a step
  *   tree.c     parts and their values      frames.c  functions under way
- *   page.c     steps as an HTML page, as JSON (page.h) */
+ *   page.c     steps as an HTML page, as JSON (page.h)
+ *   rewrites.c rewrites by passes as such a page */
 #ifndef STEPPER_STEPPER_H
 #define STEPPER_STEPPER_H
 
@@ -219,6 +220,33 @@ bool stepper_page_step(StepPage *p);
 /* Ends the page, which says why there are no more steps, and returns its text:
  * the page's own. */
 const StrBuf *stepper_page_end(StepPage *p, const char *why);
+
+/* --- Pages of rewrites (rewrites.c) --------------------------------------- */
+
+typedef struct RewritePage RewritePage;
+
+/* A program that a pass rewrites, before and after one rewrite. */
+typedef struct RewriteStep {
+  const char *pass;   /* as the pipeline has it */
+  const char *name;   /* of the rule, or of the pass */
+  uint64_t number;    /* of the rewrite, in its pass */
+  StepText was, is;   /* marked: the redex, what became of it */
+  const char *says;   /* what the pass does, in a sentence; or "" */
+  const StrBuf *rule; /* its text; NULL: none */
+} RewriteStep;
+
+/* A page on which each rewrite is a step, as those of the machine are.  NULL
+ * when memory runs out. */
+RewritePage *rewrite_page_new(Mem *mem, const char *title);
+void rewrite_page_free(RewritePage *p);
+/* A pass whose steps may be folded; before all steps. */
+void rewrite_page_pass(RewritePage *p, const char *pass, const char *help);
+/* False: the page is as long as a page may be. */
+bool rewrite_page_step(RewritePage *p, const RewriteStep *r);
+const StrBuf *rewrite_page_end(RewritePage *p, const char *why);
+
+/* --- JSON (page.c) ---------------------------------------------------------
+ */
 
 /* The current step as one line of JSON with its newline. */
 void stepper_json(Stepper *s, StrBuf *out);

@@ -80,7 +80,7 @@ gives(rly('opt', '--html', scratch('none/p.html'), $source), 1, '',
   qr/error\[E0507\]: cannot write/, 'a file that cannot be written');
 for my $flag (['--bisect'], ['--reduce', 'false {}']) {
   gives(rly('opt', '--html', $file, @$flag, $source), 1, '',
-    qr/--html shows what passes change/, "not with $flag->[0]");
+    qr/--html and --rewrites show what passes change/, "not with $flag->[0]");
 }
 my $quiet = scratch('quiet.html');
 rly('opt', '--html', $quiet, '--passes', 'Unroll', '--exec', 'cat', '--json',

@@ -55,6 +55,22 @@ typedef struct SourceFile {
   struct SourceMap *map; /* its lock and arena serve for `lines`, `marks` */
 } SourceFile;
 
+/* Who has files that are not the system's, and is asked before it (io/file.h).
+ */
+typedef enum FileFrom { FILE_OF_SYSTEM, FILE_DONE, FILE_NONE } FileFrom;
+typedef struct FileBytes {
+  const char *data;
+  size_t size;
+  void (*release)(void *owner); /* NULL: the bytes stay where they are */
+  void *owner;
+} FileBytes;
+typedef struct FileHost {
+  FileFrom (*read)(void *data, const char *path, FileBytes *out); /* or NULL */
+  FileFrom (*write)(void *data, const char *path, const char *bytes,
+                    size_t size); /* or NULL */
+  void *data;
+} FileHost;
+
 typedef struct SourceMap {
   /* guards `files` and `arena`: threads search while another adds */
   pthread_mutex_t lock;
@@ -62,6 +78,7 @@ typedef struct SourceMap {
   Arena arena;
   VEC(SourceFile *) files; /* by ascending base */
   uint32_t next_base;
+  const FileHost *file_host; /* or NULL */
 } SourceMap;
 
 void sources_init(SourceMap *m, Mem *mem);

@@ -121,6 +121,43 @@ typedef struct rly_options {
 rly_context *rly_context_new(const rly_options *options);
 void rly_context_free(rly_context *cx);
 
+/* --- Files of the host -----------------------------------------------------
+ * Texts, what they import, tensors, models and states may come from the host's
+ * memory and go there, under paths of the host's choice. */
+
+typedef enum rly_file {
+  RLY_FILE_OF_SYSTEM = 0, /* the system's file is meant */
+  RLY_FILE_DONE = 1,      /* read: here it is; written: it is kept */
+  RLY_FILE_NONE = 2,      /* there is no such file; it cannot be written */
+} rly_file;
+
+/* The bytes of a file, which stay as they are until release(owner); `release`
+ * may be NULL. */
+typedef struct rly_bytes {
+  const void *data;
+  size_t size;
+  void (*release)(void *owner);
+  void *owner;
+} rly_bytes;
+
+typedef struct rly_files {
+  /* Asked for each file that is to be read; NULL: none is the host's.  Tensors
+   * stay on the bytes where these align them, and `release` may be called on
+   * any thread.  An import is asked for by its path from where the importing
+   * file is, without `.` and, where it can be, `..`. */
+  rly_file (*read)(void *data, const char *path, rly_bytes *out);
+  /* Given each file that is to be written, whole; NULL: none is. */
+  rly_file (*write)(void *data, const char *path, const void *bytes,
+                    size_t size);
+  void *data;
+} rly_files;
+
+/* From now on the host is asked before the system, by all that belongs to the
+ * context; NULL: not any more.  The struct is copied.  No other thread may use
+ * the context meanwhile.  The functions may be called on any thread that uses
+ * it, several at once, and may not use what belongs to it. */
+rly_status rly_context_set_files(rly_context *cx, const rly_files *files);
+
 /* --- Diagnostics -------------------------------------------------------- */
 
 /* How many the calls since the last rly_diagnostics_clear have left: at most 20

@@ -59,6 +59,33 @@ static const char *map_file(FileMap *map, const char *path) {
   return why;
 }
 
+FileFrom file_given(const Diags *diags, const char *path, FileBytes *out) {
+  const FileHost *host = diags->sources ? diags->sources->file_host : NULL;
+  *out = (FileBytes){0};
+  if (!host || !host->read) return FILE_OF_SYSTEM;
+  return host->read(host->data, path, out);
+}
+
+void file_bytes_release(const FileBytes *bytes) {
+  if (bytes->release) bytes->release(bytes->owner);
+}
+
+/* The bytes of the file, from the host or from the system; or the reason for a
+ * failure. */
+static const char *find_file(FileMap *map, const char *path,
+                             const Diags *diags) {
+  FileBytes bytes;
+  FileFrom from = file_given(diags, path, &bytes);
+  if (from == FILE_OF_SYSTEM) return map_file(map, path);
+  if (from == FILE_NONE) return strerror(ENOENT);
+  map->given = true;
+  map->data = bytes.data ? bytes.data : "";
+  map->size = bytes.data ? bytes.size : 0;
+  map->release = bytes.release;
+  map->owner = bytes.owner;
+  return NULL;
+}
+
 /* The path may be a user's, so every failure is a diagnostic. */
 FileMap *file_map(Mem *mem, const char *path, Diags *diags) {
   FileMap *map = mem_alloc(mem, sizeof *map);
@@ -67,7 +94,7 @@ FileMap *file_map(Mem *mem, const char *path, Diags *diags) {
     return NULL;
   }
   *map = (FileMap){.count = 1, .mem = mem};
-  const char *why = map_file(map, path);
+  const char *why = find_file(map, path, diags);
   if (!why) return map;
   report_unreadable(diags, path, why);
   mem_free(mem, map, sizeof *map);
@@ -84,7 +111,8 @@ void file_map_drop(void *of) {
   FileMap *map = of;
   if (atomic_fetch_sub_explicit(&map->count, 1, memory_order_acq_rel) > 1)
     return;
-  if (map->size) munmap((void *)map->data, map->size);
+  if (map->release) map->release(map->owner);
+  if (map->size && !map->given) munmap((void *)map->data, map->size);
   mem_free(map->mem, map, sizeof *map);
 }
 
@@ -203,10 +231,20 @@ static int open_replacement(FileOut *out) {
   return -1;
 }
 
+/* A host that takes files is given the whole of one at its end. */
+static bool open_for_host(FileOut *out) {
+  const SourceMap *sources = out->diags->sources;
+  if (!sources || !sources->file_host || !sources->file_host->write)
+    return false;
+  out->stream = open_memstream(&out->bytes, &out->size);
+  out->hosts = out->stream;
+  return out->hosts;
+}
+
 /* Nothing is left behind when this fails. */
-bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags) {
-  *out = (FileOut){.path = path, .diags = diags};
-  arena_init(&out->arena, mem);
+static bool open_of_system(FileOut *out) {
+  const char *path = out->path;
+  arena_init(&out->arena, out->mem);
   out->real = resolved(&out->arena, path);
   if (!out->real) out->real = path;
   int fd = is_special(out->real) ? open(out->real, O_WRONLY | O_CLOEXEC)
@@ -217,6 +255,11 @@ bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags) {
   if (fd >= 0) close(fd);
   arena_done(&out->arena);
   return false;
+}
+
+bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags) {
+  *out = (FileOut){.path = path, .mem = mem, .diags = diags};
+  return open_for_host(out) || open_of_system(out);
 }
 
 /* Flushes to the disk; true when that succeeded. */
@@ -237,7 +280,7 @@ static void sync_folder(FileOut *out) {
 
 /* The stream, and with it the lock, is closed last.  An error of fclose()
  * counts, too: it may be the first to tell of a full disk. */
-bool file_out_close(FileOut *out, bool fine) {
+static bool close_of_system(FileOut *out, bool fine) {
   bool written = flushed(out), kept = fine && written;
   if (kept && out->temporary)
     kept = written = rename(out->temporary, out->real) == 0;
@@ -249,4 +292,29 @@ bool file_out_close(FileOut *out, bool fine) {
   if (fine && !written) report_unwritable(out, error);
   arena_done(&out->arena);
   return kept;
+}
+
+/* Hands the bytes to the host; one that does not want them leaves them to the
+ * system's file. */
+static bool close_for_host(FileOut *out, bool fine) {
+  const FileHost *host = out->diags->sources->file_host;
+  bool whole = !ferror(out->stream);
+  whole = fclose(out->stream) == 0 && whole;
+  FileFrom from = FILE_NONE;
+  if (fine && !whole) report_unwritable(out, ENOMEM);
+  else if (fine)
+    from = host->write(host->data, out->path, out->bytes, out->size);
+  bool written = from == FILE_DONE;
+  if (from == FILE_OF_SYSTEM && open_of_system(out)) {
+    fwrite(out->bytes, 1, out->size, out->stream);
+    written = close_of_system(out, true);
+  } else if (fine && whole && from == FILE_NONE) {
+    report_unwritable(out, EACCES);
+  }
+  free(out->bytes);
+  return written;
+}
+
+bool file_out_close(FileOut *out, bool fine) {
+  return out->hosts ? close_for_host(out, fine) : close_of_system(out, fine);
 }

@@ -1,4 +1,5 @@
-/* Whole files: mapped for reading, replaced atomically when written. */
+/* Whole files: mapped for reading, replaced atomically when written.  A host
+ * that has files of its own (FileHost) is asked first. */
 #ifndef IO_FILE_H
 #define IO_FILE_H
 
@@ -13,7 +14,15 @@ typedef struct FileMap {
   Mem *mem;
   const char *data;
   size_t size;
+  bool given;                   /* by the host, in place of a mapping */
+  void (*release)(void *owner); /* of what was given; or NULL */
+  void *owner;
 } FileMap;
+
+/* Asks the host of the diagnostics' sources for a file's bytes, which are to be
+ * released by file_bytes_release. */
+FileFrom file_given(const Diags *diags, const char *path, FileBytes *out);
+void file_bytes_release(const FileBytes *bytes);
 
 /* An owned reference, or NULL after reporting.  Only regular files can be
  * mapped. */
@@ -32,6 +41,10 @@ typedef struct FileOut {
   const char *path;      /* as the user wrote it */
   const char *real;      /* the file to replace, links resolved */
   const char *temporary; /* NULL when written directly */
+  char *bytes;           /* for a host: what was written to memory ... */
+  size_t size;           /* ... and how much of it */
+  bool hosts;            /* the stream goes to memory */
+  Mem *mem;
   Diags *diags;
 } FileOut;
 

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/file.h"
+
 enum { READ_STEP = 64 << 10 };
 
 /* Reads to the end; false on failure, with errno where there is one. */
@@ -29,6 +31,42 @@ static bool read_all(FILE *file, StrBuf *out) {
     if (ferror(file)) return false;
   }
   return true;
+}
+
+/* A copy of what the host gives. */
+static bool copy_given(const FileBytes *given, StrBuf *out) {
+  bool fits = given->size <= SOURCE_TEXT_MAX;
+  if (!given->data) return true;
+  if (fits && VEC_RESERVE(out, given->size + 1)) {
+    memcpy(out->data, given->data, given->size);
+    out->len = given->size;
+    return true;
+  }
+  errno = fits ? ENOMEM : EFBIG;
+  return false;
+}
+
+/* The bytes of a file of the system's; false on failure, with errno. */
+static bool read_file(const char *path, StrBuf *out) {
+  FILE *file = fopen(path, "rb");
+  bool fine = file && read_all(file, out);
+  int error = errno;
+  if (file) fclose(file);
+  errno = error;
+  return fine;
+}
+
+/* Of the host's file, or the system's. */
+static bool read_any(const char *path, StrBuf *out, const Diags *diags) {
+  FileBytes given;
+  FileFrom from = file_given(diags, path, &given);
+  if (from == FILE_OF_SYSTEM) return read_file(path, out);
+  bool fine = from == FILE_DONE && copy_given(&given, out);
+  if (from == FILE_NONE) errno = ENOENT;
+  int error = errno;
+  file_bytes_release(&given);
+  errno = error;
+  return fine;
 }
 
 /* Hands over the vector's memory, cut to size, as a string. */
@@ -51,13 +89,11 @@ bool text_read(Mem *mem, const char *path, char **text, size_t *len,
                Diags *diags) {
   StrBuf bytes;
   strbuf_init(&bytes, mem);
-  FILE *file = fopen(path, "rb");
-  bool fine = file && read_all(file, &bytes) && text_of(mem, &bytes, text, len);
+  bool fine = read_any(path, &bytes, diags) && text_of(mem, &bytes, text, len);
   if (!fine) {
     diag_error(diags, errno == EFBIG ? E0010 : E0501, SPAN_NONE,
                "cannot read %s: %s", path, strerror(errno));
     strbuf_done(&bytes);
   }
-  if (file) fclose(file);
   return fine;
 }

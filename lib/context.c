@@ -72,6 +72,41 @@ void rly_context_free(rly_context *cx) {
   if (cx) context_drop(cx);
 }
 
+/* --- Files of the host --------------------------------------------------- */
+
+static FileFrom read_of_host(void *context, const char *path, FileBytes *out) {
+  const rly_context *cx = context;
+  rly_bytes given = {0};
+  rly_file from = cx->files.read(cx->files.data, path, &given);
+  *out = (FileBytes){given.data, given.size, given.release, given.owner};
+  return from == RLY_FILE_DONE        ? FILE_DONE
+         : from == RLY_FILE_OF_SYSTEM ? FILE_OF_SYSTEM
+                                      : FILE_NONE;
+}
+
+static FileFrom write_of_host(void *context, const char *path,
+                              const char *bytes, size_t size) {
+  const rly_context *cx = context;
+  rly_file to = cx->files.write(cx->files.data, path, bytes, size);
+  return to == RLY_FILE_DONE        ? FILE_DONE
+         : to == RLY_FILE_OF_SYSTEM ? FILE_OF_SYSTEM
+                                    : FILE_NONE;
+}
+
+rly_status rly_context_set_files(rly_context *cx, const rly_files *files) {
+  if (!cx) return misuse(__func__, "the context is NULL"), RLY_MISUSE;
+  context_lock(cx);
+  cx->files = files ? *files : (rly_files){0};
+  cx->file_host = (FileHost){
+      .read = cx->files.read ? read_of_host : NULL,
+      .write = cx->files.write ? write_of_host : NULL,
+      .data = cx,
+  };
+  cx->sources.file_host = files ? &cx->file_host : NULL;
+  context_unlock(cx);
+  return RLY_OK;
+}
+
 /* --- Text for the host -------------------------------------------------- */
 
 /* The size that mem_free() wants is the text's own, plus the NUL. */

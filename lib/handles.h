@@ -35,6 +35,8 @@ struct rly_context {
   size_t columns; /* of the terminal that shows diagnostics; 0: none does */
   Heap heap;      /* holds constants of programs and tensors of files */
   rly_options options;
+  rly_files files; /* of the host; and as the sources know them: */
+  FileHost file_host;
   _Atomic bool late; /* `mem` is exhausted because time is over */
 };
 

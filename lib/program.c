@@ -1,5 +1,5 @@
 /* Programs: adds texts one after the other, links library definitions when they
- * are first reached, imports files.
+ * are first reached, reads what they import.
  *
  * A text goes through
  *
@@ -17,14 +17,12 @@
  * The library is a sorted table of definitions that the build made of stdlib/
  * (library_entries).  A definition is parsed when a text first mentions its
  * name, so a program pays for what it uses. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "bytecode/code.h"
 #include "data/data.h"
 #include "ir/print.h"
+#include "lib/import.h"
 #include "lib/on_demand.h"
 #include "lib/onnx.h"
 #include "lib/redefine.h"
@@ -79,122 +77,9 @@ static void offer_library(char kind, Suggestion *s) {
       suggestion_offer(s, library_entries[i].name);
 }
 
-/* --- Imports ------------------------------------------------------------ */
-
-/* Resolves `path` against the folder of the file `from`.  A path that is
- * absolute stays; a file without a folder imports from where the program
- * runs. */
-static const char *path_from(Arena *a, const char *from, const char *path) {
-  const char *slash = strrchr(from, '/');
-  if (path[0] == '/' || !slash) return path;
-  return arena_printf(a, "%.*s/%s", (int)(slash - from), from, path);
-}
-
-/* Was the unit read from the file whose real path is `real`?  Real paths are
- * compared, so links and `..` do not make one file two. */
-static bool is_of_file(const Unit *u, const char *real) {
-  char *path = realpath(u->source->path, NULL);
-  bool same = path && !strcmp(path, real);
-  free(path);
-  return same;
-}
-
-/* --safe: a file may import only from its own folder and those below it.  What
- * the path says is looked at first, so that nothing is told of files outside,
- * not even whether they are there; then where links lead.  depth counts folders
- * below the importing one; where it would become negative, the path has left
- * it: a/../../b does. */
-static bool says_outside(const char *path) {
-  if (*path == '/') return true;
-  int depth = 0;
-  for (const char *at = path; depth >= 0 && *at;) {
-    size_t n = strcspn(at, "/");
-    if (n == 2 && !strncmp(at, "..", 2)) depth--;
-    else if (n && !(n == 1 && *at == '.')) depth++;
-    at += n + (at[n] == '/');
-  }
-  return depth < 0;
-}
-
-/* The prefix ends at a slash, so /home/a is not below /home/ab. */
-static bool lies_below(const char *real, const char *from) {
-  char *base = realpath(from, NULL);
-  const char *slash = base ? strrchr(base, '/') : NULL;
-  bool below = slash && !strncmp(real, base, (size_t)(slash - base) + 1);
-  free(base);
-  return below;
-}
-
-/* Of a path that leads nowhere: is one of its folders, or the file, a link out
- * of the importing folder, or to nothing?  That the rest is not there would
- * tell of what lies outside. */
-static bool leads_outside(Arena *a, const char *path, const char *from) {
-  const char *slash = strrchr(from, '/');
-  for (size_t n = slash ? (size_t)(slash - from) + 1 : 0; path[n];) {
-    n += strcspn(path + n, "/");
-    const char *part = arena_strndup(a, path, n);
-    struct stat is;
-    if (!part || lstat(part, &is)) return false;
-    char *real = S_ISLNK(is.st_mode) ? realpath(part, NULL) : NULL;
-    bool outside = S_ISLNK(is.st_mode) && (!real || !lies_below(real, from));
-    free(real);
-    if (outside) return true;
-    n += path[n] == '/';
-  }
-  return false;
-}
-
-static Unit *import_refused(Program *p, const Item *item, const char *why) {
-  diag_error(p->diags, E0112, item->span, "cannot import \"%s\": %s",
-             item->path, why);
-  return NULL;
-}
-
-static const char outside[] = "it lies outside the importing folder";
-
-/* The reason why `from` may not import the file, or NULL. */
-static const char *import_objection(Program *p, const Unit *from,
-                                    const char *real) {
-  struct rly_program *host = p->host;
-  if (host->cx->options.safe && !lies_below(real, from->source->path))
-    return outside;
-  int depth = 0;
-  for (const Unit *u = from; u; u = u->importer) {
-    if (is_of_file(u, real)) return "it imports itself";
-    if (++depth > IMPORT_DEPTH_MAX) return "imports nest too deep";
-  }
-  return NULL;
-}
-
-/* A file that several import is part of the program once.  Two files that both
- * import a third is the usual case; added twice, its types would be two types
- * of one name, and a value made by the one file would not fit the other. */
-static bool is_imported(const Program *p, const char *real) {
-  const Unit *u = p->units;
-  while (u && (u->source->library || !is_of_file(u, real))) u = u->next;
-  return u;
-}
-
-/* NULL without a report when the file is part of the program already.
- * realpath() fails for a file that is not there, which is the usual mistake;
- * its errno is the message. */
 static Unit *import_unit(Program *p, const Unit *from, const Item *item) {
-  const rly_program *host = p->host;
-  if (host->cx->options.safe && says_outside(item->path))
-    return import_refused(p, item, outside);
-  const char *path = path_from(&p->arena, from->source->path, item->path);
-  char *real = path ? realpath(path, NULL) : NULL;
-  if (!real) {
-    const char *why = strerror(errno);
-    bool told = path && host->cx->options.safe &&
-                leads_outside(&p->arena, path, from->source->path);
-    return import_refused(p, item, told ? outside : why);
-  }
-  const char *why = import_objection(p, from, real);
-  bool done = !why && is_imported(p, real);
-  free(real);
-  if (why) return import_refused(p, item, why);
-  Unit *unit = done ? NULL : program_parse_file(p->host, path);
+  const char *path = import_path(p, from, item);
+  Unit *unit = path ? program_parse_file(p->host, path) : NULL;
   if (unit) unit->importer = from, unit->import = item->span;
   return unit;
 }

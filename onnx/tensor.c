@@ -192,7 +192,7 @@ static bool stays_below(const char *path) {
   return true;
 }
 
-/* Nor may a link lead out of it. */
+/* Nor may a link lead out of it; a host's files have none. */
 static bool lies_below(const char *path, const char *model) {
   char *real = realpath(path, NULL), *base = realpath(model, NULL);
   char *slash = base ? strrchr(base, '/') : NULL;
@@ -231,7 +231,7 @@ static bool put_external(const Source *s, Tensor *t, Mem *mem) {
   const char *path = arena_printf(&arena, "%.*s%s", folder, s->path, location);
   FileMap *map = path ? file_map(mem, path, s->diags) : NULL;
   bool fine = map;
-  if (map && !lies_below(path, s->path))
+  if (map && !map->given && !lies_below(path, s->path))
     fine = wrong(s, "its external data lies outside the model's folder");
   if (fine && (offset > map->size ||
                (length != SIZE_MAX && length > map->size - offset)))

@@ -8,6 +8,7 @@ from collections.abc import MutableMapping
 
 import numpy as np
 
+from . import _files
 from . import _operator as operators
 from . import _values as values
 from ._library import Misuse, failure, ffi, lib, take_text, text_of
@@ -111,9 +112,13 @@ class Program:
     """A checked program.  Its functions are attributes: program.main(x).
 
     They run in a session of the program's own; `session()` gives others, each
-    for one thread at a time."""
+    for one thread at a time.
 
-    def __init__(self, *, threads=1, max_memory=0, max_depth=0, max_steps=0,
+    `files` is a mapping of paths to bytes or texts, which are read in place of
+    the system's files: programs, imports, tensors, states.  What is written then
+    goes into it."""
+
+    def __init__(self, *, files=None, threads=1, max_memory=0, max_depth=0, max_steps=0,
                  timeout=0.0, safe=False, nan_stop=False, strict=False):
         options = ffi.new("rly_options *", {
             "threads": threads, "max_memory": max_memory,
@@ -124,6 +129,8 @@ class Program:
         if not context:
             raise Misuse(text_of(lib.rly_misuse()))
         self.context = ffi.gc(context, lib.rly_context_free)
+        if files is not None:
+            self._files = _files.attach(self.context, files)
         self.handle = ffi.gc(lib.rly_program_new(self.context),
                              lib.rly_program_free)
         if not self.handle:

@@ -1,4 +1,5 @@
 """The package, against numpy and numbers worked out by hand."""
+import io
 import multiprocessing
 import os
 import signal
@@ -205,6 +206,30 @@ def test_params(tmp_path):
     with pytest.raises(rly.Refused, match=r"Tensor\[\(2, 3\), float32\]"):
         p.bind(w=w.T.copy())
     np.testing.assert_array_equal(p.main(x), x @ w.T)  # as it was
+
+
+def test_files_in_memory():
+    files = {"app/m.rly": 'import "lib.rly";\n' + MODEL.replace("+ @b", "+ @c()"),
+             "app/lib.rly": b"def @c() { 3f }"}
+    w = np.arange(6, dtype=F32).reshape(3, 2)
+    archive = io.BytesIO()
+    np.savez(archive, w=w)
+    files["w.npz"] = archive.getbuffer()
+    p = rly.load("app/m.rly", params="w.npz", files=files)
+    x = np.array([[1, 2]], F32)
+    np.testing.assert_array_equal(p.main(x), x @ w.T + 3)
+    with pytest.raises(rly.Refused, match="cannot read app/none.rly"):
+        p.add_file("app/none.rly")
+    p = rly.program(COUNTER, files=files)
+    s, t = p.session(), p.session()
+    s.step(5)
+    s.save("state")
+    assert isinstance(files["state"], bytes) and not os.path.exists("state")
+    t.load("state")
+    assert t.step(1) == 6
+    files["state"] = files["state"][:-1]
+    with pytest.raises(rly.Refused, match="state"):
+        t.load("state")
 
 
 # --- Errors -----------------------------------------------------------------------

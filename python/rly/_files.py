@@ -1,0 +1,44 @@
+"""Files in memory: a mapping of paths to bytes in place of the system's files."""
+import itertools
+
+from ._library import ffi, lib
+
+_lent = {}
+_tickets = itertools.count(1)
+
+
+@ffi.callback("void(void *)")
+def _release(owner):
+    _lent.pop(int(ffi.cast("uintptr_t", owner)), None)
+
+
+def _bytes_of(content):
+    return content.encode() if isinstance(content, str) else bytes(content)
+
+
+def attach(context, files):
+    """Reads look into the mapping, then at the system; writes go into it.  Gives
+    what must live as long as the context."""
+
+    @ffi.callback("rly_file(void *, const char *, rly_bytes *)",
+                  error=lib.RLY_FILE_NONE)
+    def read(_, path, out):
+        content = files.get(ffi.string(path).decode())
+        if content is None:
+            return lib.RLY_FILE_OF_SYSTEM
+        data = ffi.from_buffer(_bytes_of(content))
+        ticket = next(_tickets)
+        _lent[ticket] = data
+        out.data, out.size = data, len(data)
+        out.release, out.owner = _release, ffi.cast("void *", ticket)
+        return lib.RLY_FILE_DONE
+
+    @ffi.callback("rly_file(void *, const char *, const void *, size_t)",
+                  error=lib.RLY_FILE_NONE)
+    def write(_, path, data, size):
+        files[ffi.string(path).decode()] = bytes(ffi.buffer(data, size))
+        return lib.RLY_FILE_DONE
+
+    lib.rly_context_set_files(context, ffi.new(
+        "rly_files *", {"read": read, "write": write}))
+    return read, write

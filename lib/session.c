@@ -301,9 +301,10 @@ static rly_status call(rly_session *s, const Global *g, const Value *args,
  *   given                   wanted
  *   int32                   int32                   passes: the same pointer
  *   Tensor[(4), float32]    Tensor[(?), float32]    passes
- *   Tensor[(?), float32]    Tensor[(4), float32]    does not */
-bool passes_as(const Type *given, const Type *wanted) {
-  if (given == wanted) return true;
+ *   Tensor[(?), float32]    Tensor[(4), float32]    does not
+ *
+ * So may the tensors in a tuple. */
+static bool tensor_passes_as(const Type *given, const Type *wanted) {
   if (given->kind != TY_TENSOR || wanted->kind != TY_TENSOR) return false;
   if (given->dtype != wanted->dtype || given->any_rank) return false;
   if (wanted->any_rank) return given->rank > 0;
@@ -313,6 +314,21 @@ bool passes_as(const Type *given, const Type *wanted) {
         !dim_same(given->dims[i], wanted->dims[i]))
       return false;
   return true;
+}
+
+/* `levels` more tuples may be gone into: the recursion is C's. */
+static bool passes_within(const Type *given, const Type *wanted, int levels) {
+  if (given == wanted) return true;
+  if (wanted->kind != TY_TUPLE) return tensor_passes_as(given, wanted);
+  bool fits =
+      given->kind == TY_TUPLE && given->count == wanted->count && levels > 0;
+  for (int i = 0; fits && i < wanted->count; i++)
+    fits = passes_within(given->args[i], wanted->args[i], levels - 1);
+  return fits;
+}
+
+bool passes_as(const Type *given, const Type *wanted) {
+  return passes_within(given, wanted, 1000);
 }
 
 /* The check is here since nothing later makes it: compiled code was made for

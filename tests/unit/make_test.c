@@ -309,8 +309,55 @@ static void test_many_diagnostics(void **state) {
   close_host(&h);
 }
 
+/* The tensors of a tuple fit as arguments do; what the declaration only names
+ * is compared when the call starts. */
+static void test_tuples_of_tensors(void **state) {
+  (void)state;
+  Host h = open_host();
+  static const char more[] =
+      "def @both[n: Dim](%p: (Tensor[(n), float32], Tensor[(n), float32]))\n"
+      "  -> float32 { sum(%p.0) + sum(%p.1) }\n"
+      "def @deep(%p: ((Tensor[(3), float32], int32), int32)) { %p.0.1 }\n";
+  assert_int_equal(rly_program_add_text(h.p, "more", more, strlen(more), 0),
+                   RLY_OK);
+  float x[] = {1, 2, 3, 4};
+  rly_value *three =
+      rly_value_of_elements(h.s, "float32", 1, (int64_t[]){3}, x);
+  rly_value *four = rly_value_of_elements(h.s, "float32", 1, (int64_t[]){4}, x);
+  rly_value *one = scalar(&h, "int32", &(int32_t){1}), *y = NULL;
+  rly_value *same = rly_value_tuple(h.s, 2, (rly_value *[]){three, three});
+  rly_value *other = rly_value_tuple(h.s, 2, (rly_value *[]){three, four});
+  float w[] = {0, 0}, pair[] = {0};
+  rly_tensor *bound[] = {rly_tensor_new(h.cx, "float32", 1, (int64_t[]){2}, w),
+                         rly_tensor_new(h.cx, "float32", 0, NULL, pair),
+                         rly_tensor_new(h.cx, "int32", 0, NULL, pair)};
+  const char *names[] = {"w", "pair.0", "pair.1"};
+  for (int i = 0; i < 3; i++) {
+    rly_program_bind_tensor(h.p, names[i], bound[i]);
+    rly_tensor_free(bound[i]);
+  }
+  assert_int_equal(rly_session_call(h.s, "both", 1, &same, &y), RLY_OK);
+  assert_shows(&h, y, "12f");
+  rly_value_free(y);
+  assert_int_equal(rly_session_call(h.s, "both", 1, &other, &y), RLY_RUNTIME);
+  for (int wrong = 0; wrong < 2; wrong++) {
+    rly_value *in =
+        rly_value_tuple(h.s, 2, (rly_value *[]){wrong ? four : three, one});
+    rly_value *out = rly_value_tuple(h.s, 2, (rly_value *[]){in, one});
+    rly_status status = rly_session_call(h.s, "deep", 1, &out, &y);
+    assert_int_equal(status, wrong ? RLY_REFUSED : RLY_OK);
+    if (!wrong) rly_value_free(y);
+    rly_value_free(in);
+    rly_value_free(out);
+  }
+  rly_value *all[] = {three, four, one, same, other};
+  for (int i = 0; i < 5; i++) rly_value_free(all[i]);
+  close_host(&h);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_tuples_of_tensors),
       cmocka_unit_test(test_tuple),
       cmocka_unit_test(test_list),
       cmocka_unit_test(test_constructor),

@@ -670,6 +670,27 @@ const void *rly_tensor_data(const rly_tensor *t);
 rly_tensor *rly_program_literal(rly_program *p, const char *dtype,
                                 const char *text);
 
+/* --- Tensors of other libraries -------------------------------------------
+ * by DLPack (https://dmlc.github.io/dlpack), in which torch, numpy, jax and
+ * others hand tensors to each other: its DLManagedTensor, in the CPU's memory,
+ * strided as it is, of a dtype that rly has. */
+
+struct DLManagedTensor;
+
+/* Takes the tensor, whose deleter is called when rly needs it no more, on any
+ * thread; till then it must stay as it is.  Its elements are copied where
+ * `copied` says so and where they are not aligned.  NULL: it was not taken. */
+rly_value *rly_value_of_dlpack(rly_session *s, struct DLManagedTensor *t,
+                               bool copied);
+/* The same, for params; elements that are not row-major are copied, too. */
+rly_tensor *rly_tensor_of_dlpack(rly_context *cx, struct DLManagedTensor *t,
+                                 bool copied);
+/* The elements of a tensor for others, who call the deleter, on any thread, and
+ * do not write to them.  They outlive the handle.  NULL for what is no tensor,
+ * for int4 and uint4, and without memory. */
+struct DLManagedTensor *rly_value_dlpack(rly_value *v);
+struct DLManagedTensor *rly_tensor_dlpack(const rly_tensor *t);
+
 /* --- Tensors by name -------------------------------------------------------
  * What a file of tensors holds.  The file's extension tells its format:
  * .safetensors, .npz, .params (TVM's), .npy (one tensor, named as the file);

@@ -271,6 +271,8 @@ bool tensor_sensible_for(const char *function, const char *dtype, int rank,
                          const int64_t *shape, const int64_t *strides,
                          const void *elements, Tensor *t);
 #define tensor_sensible(...) tensor_sensible_for(__func__, __VA_ARGS__)
+/* Drops a reference to a buffer that is held by no heap's tensor. */
+void tensor_release_buffer(rly_context *cx, Buffer *b);
 /* A handle on a tensor's elements, or on a row-major copy of them when the
  * tensor is not contiguous; NULL when memory runs out. */
 rly_tensor *tensor_handle(rly_context *cx, const Tensor *t);

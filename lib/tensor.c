@@ -10,7 +10,7 @@
 
 /* Handles use no heap that another thread might be using: a buffer is its own
  * block, for which an empty heap does. */
-static void release_buffer(rly_context *cx, Buffer *b) {
+void tensor_release_buffer(rly_context *cx, Buffer *b) {
   Heap heap;
   heap_init(&heap, &cx->mem);
   buffer_drop(&heap, b);
@@ -85,7 +85,7 @@ static rly_tensor *handle_take(rly_context *cx, DType dtype, int rank,
                                const int64_t *shape, void *data, Buffer *b) {
   rly_tensor *handle = mem_alloc(&cx->mem, sizeof *handle);
   if (!handle) {
-    release_buffer(cx, b);
+    tensor_release_buffer(cx, b);
     return NULL;
   }
   *handle = (rly_tensor){.cx = cx,
@@ -152,7 +152,7 @@ rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
 void rly_tensor_free(rly_tensor *t) {
   if (!t) return;
   rly_context *cx = t->cx;
-  release_buffer(cx, t->tensor.buffer);
+  tensor_release_buffer(cx, t->tensor.buffer);
   mem_free(&cx->mem, t, sizeof *t);
   context_drop(cx);
 }

@@ -183,7 +183,8 @@ class Program:
             params = {}
         for name, value in {**(params or {}), **named}.items():
             dtype = self._param_dtype(name)
-            array = values.fit_array(value, dtype)
+            array = (value if values.is_foreign(value)
+                     else values.fit_array(value, dtype))
             tensor = values.tensor_to_c(self.context, array, copy)
             status = lib.rly_program_bind_param(self.handle, name.encode(),
                                                 tensor)
@@ -406,9 +407,11 @@ class Bound:
         self.params = [text_of(lib.rly_function_param_name(f, i)) or f"_{i}"
                        for i in range(len(self.types))]
         self.arrays = None
+        result = lib.rly_function_result_type(f)
+        tensors = [*self.types, *[result] * (lib.rly_type_kind(result) == TENSOR)]
         if all(text_of(lib.rly_type_dtype(t)) in values.DTYPES
-               for t in self.types):
-            self.arrays = Arrays(self.types, lib.rly_function_result_type(f))
+               for t in tensors):
+            self.arrays = Arrays(self.types, result)
         self.__doc__ = self.type
 
     @property

@@ -1,7 +1,9 @@
 """Values on both sides: numpy arrays, tuples, lists and data to rly and back.
 
     rly                        Python
-    Tensor[(2, 3), float32]    numpy array; a scalar is a numpy scalar
+    Tensor[(2, 3), float32]    numpy array; a scalar is a numpy scalar; in, also
+                               what torch and others hand over by DLPack
+    Tensor[(4), bfloat16]      a handle, which torch takes by DLPack
     (A, B)                     tuple
     List[A]                    list
     Option[A]                  None, or the value itself
@@ -16,6 +18,8 @@ import math
 
 import numpy as np
 
+from . import _dlpack
+from ._dlpack import is_foreign
 from ._library import Refused, ffi, lib, take_text, text_of
 
 buffer = ffi.buffer
@@ -48,7 +52,9 @@ def dtype_of(chars):
 # --- Handles --------------------------------------------------------------------
 
 class Value:
-    """A value that stays in rly: a ref, or what `raw=True` asked for."""
+    """A value that stays in rly: a ref, a tensor of a dtype that numpy has not,
+    or what `raw=True` asked for.  torch.from_dlpack(value) shares a tensor's
+    elements, which must not be changed."""
 
     def __init__(self, session, handle):
         self.session = session
@@ -62,6 +68,21 @@ class Value:
     def get(self):
         """The value in Python's terms."""
         return from_c(self.session, self.handle)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None,
+                   copy=None):
+        if dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError("a value of rly is in memory")
+        if not copy:
+            return _dlpack.give(self.handle)
+        a = ffi.new("rly_array *")
+        if not lib.rly_value_array(self.handle, a):
+            raise BufferError(text_of(lib.rly_misuse()))
+        return _dlpack.give(checked(self.session, lib.rly_value_of_array(
+            self.session.handle, a, ffi.NULL, ffi.NULL)))
+
+    def __dlpack_device__(self):
+        return _dlpack.CPU, 0
 
     def __repr__(self):
         return take_text(self.session.context, lib.rly_value_text(self.handle))
@@ -178,7 +199,9 @@ def from_c(session, handle, owned=False):
         handle = ffi.gc(handle, lib.rly_value_free)
     kind = lib.rly_value_kind(handle)
     if kind == lib.RLY_TENSOR:
-        return tensor_from_c(handle)
+        if text_of(lib.rly_value_dtype(handle)) in DTYPES:
+            return tensor_from_c(handle)
+        return Value(session, lib.rly_value_keep(handle))
     if kind == lib.RLY_TUPLE:
         return tuple(fields_from_c(session, handle))
     if kind != lib.RLY_CONSTRUCTOR:
@@ -242,6 +265,9 @@ def name_of(array):
 
 def tensor_to_c(context, array, copy=True):
     """An rly_tensor of the array, which the caller frees."""
+    if is_foreign(array):
+        return _dlpack.take(array, lambda managed: lib.rly_tensor_of_dlpack(
+            context, managed, copy))
     array = np.asarray(array, order="C")
     name, shape = name_of(array), array.shape or ffi.NULL
     data = elements_of(array)
@@ -344,6 +370,10 @@ def to_c(session, t, value, copy=True):
     if isinstance(value, Value):
         return value.handle
     kind = lib.rly_type_kind(t)
+    if kind == lib.RLY_TENSOR and is_foreign(value):
+        return checked(session, _dlpack.take(
+            value, lambda managed: lib.rly_value_of_dlpack(
+                session.handle, managed, copy)))
     if kind == lib.RLY_TENSOR:
         array = fit_array(value, dtype_of(lib.rly_type_dtype(t)))
         return checked(session, array_to_c(session, array, copy))

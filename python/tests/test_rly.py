@@ -69,6 +69,22 @@ def test_tuples_and_lists():
         p.swap((1, 2, 3))
 
 
+def test_tensors_in_tuples():
+    p = rly.program("""
+        def @f[n: Dim](%p: (Tensor[(n), float32], (Tensor[(n), float32], bool)))
+          { %p.0 + %p.1.0 }
+        def @four(%p: (Tensor[(4), float32], int32)) { %p.0 }
+        def @all(%l: List[(Tensor[(?), float32], int32)]) {
+          @map(fn (%p: (Tensor[(?), float32], int32)) { sum(%p.0) }, %l) }""")
+    x = np.ones(3, F32)
+    np.testing.assert_array_equal(p.f((x, (x, True))), x + x)
+    with pytest.raises(rly.RunError, match="n is 3"):
+        p.f((x, (np.ones(4, F32), True)))
+    with pytest.raises(rly.Refused, match=r"\(4\).* but .*\(3\)"):
+        p.four((x, 1))
+    assert p.all([(x, 1), (np.ones(5, F32), 2)]) == [3, 5]
+
+
 TREE = """
 type Tree { Leaf, Node(left: Tree, here: float32, right: Tree) }
 def @mirror(%t: Tree) -> Tree { match (%t) { Leaf => Leaf,
@@ -139,6 +155,70 @@ def test_arguments_without_a_copy():
     assert sys.getrefcount(x) == count + 1  # held while rly holds it
     del y
     assert sys.getrefcount(x) == count
+
+
+class Lender:
+    """A tensor of another library, as far as it can be seen."""
+
+    def __init__(self, array, device=1):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **_):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+
+def test_dlpack_in():
+    p = rly.program("def @same(%x: Tensor[(?, ?), float32]) { %x }\n"
+                    "def @pair(%x: (Tensor[(?, ?), float32], int32)) { %x.0 }")
+    x = np.arange(10000, dtype=F32).reshape(100, 100)
+    np.testing.assert_array_equal(p.same(Lender(x.T)), x.T)
+    y = p.pair((Lender(x), 1), copy=False)
+    assert address(y) == address(x)
+    del y
+    count = sys.getrefcount(x)
+    y = p.same(Lender(x), copy=False)
+    assert sys.getrefcount(x) == count + 1
+    del y
+    assert sys.getrefcount(x) == count
+    with pytest.raises(rly.Refused, match="in memory is wanted"):
+        p.pair((Lender(x, device=2), 1))
+    with pytest.raises(rly.Refused, match="code 5, 64 bits"):
+        p.pair((Lender(x.astype("complex64")), 1))
+    assert sys.getrefcount(x) == count
+
+
+def test_dlpack_out():
+    p = rly.program("def @twice(%x: Tensor[(?), float32]) { %x + %x }\n"
+                    "def @two() { (1, 2) }")
+    value = p.twice(np.ones(5000, F32), raw=True)
+    assert value.__dlpack_device__() == (1, 0)
+    first, second = np.from_dlpack(value), np.from_dlpack(value)
+    assert address(first) == address(second) and first.sum() == 10000
+    copied = value.__dlpack__(copy=True)
+    del value, p, second, copied  # a capsule that nobody took
+    assert first.sum() == 10000
+    with pytest.raises(BufferError, match="no tensor"):
+        rly.program("def @two() { (1, 2) }").two(raw=True).__dlpack__()
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    p = rly.program("""param @w: Tensor[(3), bfloat16];
+        def @twice(%x: Tensor[(?, ?), bfloat16]) { %x + %x }
+        def @scaled() { @w * 2bf16 }
+        def @relu(%x: Tensor[(?), float32]) { nn.relu(%x) }""")
+    x = torch.arange(6).reshape(2, 3).to(torch.bfloat16)
+    y = torch.from_dlpack(p.twice(x.T))
+    assert y.dtype is torch.bfloat16 and torch.equal(y, 2 * x.T)
+    p.bind(w=x[1], copy=False)
+    assert torch.equal(torch.from_dlpack(p.scaled()), 2 * x[1])
+    z = torch.tensor([-1.0, 2.0])
+    assert (p.relu(z) == [0, 2]).all()
+    with pytest.raises(rly.Refused, match="bfloat16"):
+        p.twice(x.to(torch.float32))
 
 
 def test_strided_arguments():

@@ -109,8 +109,9 @@ typedef struct StretchSite {
   const Stretch *stretch;
   int input_count; /* of those that may vary */
   int saved_count;
-  const int *saved; /* values that the reverse sweep reads, ascending */
-  Cell *none;       /* the record of a run in which nothing varies */
+  const int *saved;       /* values that the reverse sweep reads, ascending */
+  uint64_t saved_objects; /* bit i: value saved[i] is no scalar */
+  Cell *none;             /* the record of a run in which nothing varies */
   Span span;
   StretchRule *_Atomic rules; /* added to under the lock */
 } StretchSite;

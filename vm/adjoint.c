@@ -314,20 +314,27 @@ bool part_settle(Session *s, Part *part) {
   return ok && add_sum(s, part, total);
 }
 
+bool part_add_product(Session *s, Part *to, Value a, Value b) {
+  Rows *r = pool_alloc(&s->store.heap.pool, sizeof *r);
+  if (!r) {
+    obj_drop(&s->store, a.obj);
+    if (b.obj) obj_drop(&s->store, b.obj);
+    return vm_out_of_memory(s);
+  }
+  *r = (Rows){to->rows, a, b};
+  to->rows = r;
+  return true;
+}
+
 bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
                        Value b) {
   Session *s = w->s;
   Adjoint *to = adjoint_of(w, record);
-  Rows *r = to ? pool_alloc(&s->store.heap.pool, sizeof *r) : NULL;
-  if (!r || mem_exhausted(s->mem)) {
-    obj_drop(&s->store, a.obj);
-    if (b.obj) obj_drop(&s->store, b.obj);
-    if (r) pool_free(&s->store.heap.pool, r, sizeof *r);
-    return vm_out_of_memory(s);
-  }
-  *r = (Rows){to->of[index].rows, a, b};
-  to->of[index].rows = r;
-  return true;
+  if (to && !mem_exhausted(s->mem))
+    return part_add_product(s, &to->of[index], a, b);
+  obj_drop(&s->store, a.obj);
+  if (b.obj) obj_drop(&s->store, b.obj);
+  return vm_out_of_memory(s);
 }
 
 static bool is_row_of(const Tensor *row, const Tensor *matrix) {
@@ -386,12 +393,15 @@ bool sweep_add_rows(Sweep *w, Cell *record, uint64_t index, Value rows, Value g,
 
 /* --- Ends ---------------------------------------------------------------- */
 
+void part_clear(Session *s, Part *part) {
+  if (part->form == SUM_OBJECT) obj_drop(&s->store, part->sum.obj);
+  part->form = SUM_ZERO;
+  drop_rows(s, part);
+}
+
 void adjoint_done(Sweep *w, Adjoint *a) {
   Session *s = w->s;
-  for (int k = 0; k < a->count; k++) {
-    if (a->of[k].form == SUM_OBJECT) obj_drop(&s->store, a->of[k].sum.obj);
-    drop_rows(s, &a->of[k]);
-  }
+  for (int k = 0; k < a->count; k++) part_clear(s, &a->of[k]);
   set_adjoint(a->record, a->outer);
   obj_drop(&s->store, &a->record->obj);
   pool_free(&s->store.heap.pool, a, adjoint_size(a->count));

@@ -13,14 +13,6 @@ const Tensor *dual_tensor(Value v) {
   return v.tensor;
 }
 
-/* `v` below the levels above `level`: borrowed. */
-static Value dual_upto(Value v, int level) {
-  while (is_dual(v) && record_level(dual_record(v)) > level) v = dual_primal(v);
-  return v;
-}
-
-Value dual_active(const Session *s, Value v) { return dual_upto(v, s->level); }
-
 bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out) {
   Cell *c = pool_alloc(&s->store.heap.pool, sizeof(Cell) + 3 * sizeof(Value));
   if (!c) return false;

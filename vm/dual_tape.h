@@ -13,8 +13,6 @@ static inline Cell *dual_record(Value v) { return v.cell->fields[1].cell; }
 static inline uint64_t dual_index(Value v) { return v.cell->fields[2].bits; }
 /* The tensor at the bottom: borrowed. */
 const Tensor *dual_tensor(Value v);
-/* What it is for the runs under way: borrowed. */
-Value dual_active(const Session *s, Value v);
 /* Takes `primal`, unless memory runs out. */
 bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out);
 /* A cell whose counted fields are to be said; its fields are zeros. */
@@ -62,6 +60,16 @@ static inline uint64_t record_order(Cell *r) {
 }
 static inline int record_level(Cell *r) {
   return (int)(record_order(r) >> ORDER_NUMBER_BITS);
+}
+
+/* `v` below the levels above `level`: borrowed. */
+static inline Value dual_upto(Value v, int level) {
+  while (is_dual(v) && record_level(dual_record(v)) > level) v = dual_primal(v);
+  return v;
+}
+/* What it is for the runs under way: borrowed. */
+static inline Value dual_active(const Session *s, Value v) {
+  return dual_upto(v, s->level);
 }
 
 /* A cell of these fields, which it takes; `dual`: scalars of floats are objects

@@ -419,10 +419,10 @@ static const AttrSpec *varying_attr(const Value *record, const OpSite *site,
   return NULL;
 }
 
-static bool sweep_record(Sweep *w, Adjoint *a) {
+static bool sweep_record(Sweep *w, Adjoint *a, bool last) {
   Session *s = w->s;
   Value *f = cell_fields(a->record);
-  if (a->record->obj.tag == RECORD_OF_STRETCH) return sweep_stretch(w, a);
+  if (a->record->obj.tag == RECORD_OF_STRETCH) return sweep_stretch(w, a, last);
   const OpSite *site = (const OpSite *)(uintptr_t)f[RECORD_SITE].bits;
   if (!site) return !f[RECORD_RULE].bits || sweep_custom(w, a);
   int count;
@@ -555,7 +555,7 @@ static bool sweep_next(Sweep *w, bool last) {
   for (int k = 0; ok && k < a->count; k++) ok = part_settle(s, &a->of[k]);
   if (!inner) VEC_PUSH(&w->inputs, a);
   if (!inner) return ok;
-  ok = ok && sweep_record(w, a);
+  ok = ok && sweep_record(w, a, last);
   if (ok && last) release(s, a->record);
   adjoint_done(w, a);
   return ok;

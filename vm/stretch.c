@@ -1,28 +1,8 @@
 /* Stretches (bytecode/lower/stretch.c): where the machine enters and leaves
- * one, and the reverse sweep of its record. */
+ * one, and makes its record.  stretch_pull.c sweeps it. */
+#include "vm/stretch.h"
+
 #include <string.h>
-
-#include "vm/again.h"
-
-/* --- The record ----------------------------------------------------------- */
-
-/* Indices are packed, four to a word. */
-enum { INDEX_BITS = 16, INDEX_MOST = (1 << INDEX_BITS) - 1, INDICES = 4 };
-
-static int index_words(int n) { return (n + INDICES - 1) / INDICES; }
-
-/* Of which result of its record input i of n is. */
-static uint64_t input_index(const Value *f, int n, int i) {
-  return f[RECORD_ARGS + n + i / INDICES].bits >> INDEX_BITS * (i % INDICES) &
-         INDEX_MOST;
-}
-
-static void set_input_index(Value *f, int n, int i, uint64_t index) {
-  f[RECORD_ARGS + n + i / INDICES].bits |= index << INDEX_BITS * (i % INDICES);
-}
-
-/* Where its saved values begin. */
-static int first_saved(int n) { return RECORD_ARGS + n + index_words(n); }
 
 /* --- In ------------------------------------------------------------------- */
 
@@ -50,22 +30,45 @@ bool vm_stretch_fits(const Session *s, const Value *regs, const Word *pc) {
   return true;
 }
 
-/* The value below the record, to which `*record` is a reference; takes `v`. */
-static Value take_primal(Session *s, Value v, Value *record, uint64_t *index) {
-  Value at = dual_active(s, v), primal = at;
-  record->cell = NULL;
-  if (is_dual(at)) {
-    primal = dual_primal(at);
-    record->cell = dual_record(at);
-    *index = dual_index(at);
-    if (at.obj == v.obj && obj_unshared(v.obj)) {
-      pool_free(&s->store.heap.pool, v.cell, sizeof(Cell) + 3 * sizeof(Value));
+/* An input that may vary, as the stretch finds it. */
+typedef struct Input {
+  Value value;  /* of the register */
+  Value active; /* what it is for the runs under way */
+  Cell *record; /* NULL: it is a constant */
+  uint64_t index;
+} Input;
+
+/* Gives the level at which inputs vary, or 0. */
+static int look_at(const Session *s, const uint16_t *list, int n,
+                   Input *inputs) {
+  int level = 0;
+  for (int i = 0; i < n; i++) {
+    Value v = s->regs[list[i]], at = dual_active(s, v);
+    inputs[i] = (Input){.value = v, .active = at};
+    if (!is_dual(at)) continue;
+    inputs[i].record = dual_record(at);
+    inputs[i].index = dual_index(at);
+    level = record_level(dual_record(at));
+  }
+  return level;
+}
+
+/* The value below the record, and a reference to the record.  Takes the
+ * register's value. */
+static Value take_primal(Session *s, const Input *input) {
+  Value primal = input->active;
+  if (input->record) {
+    primal = dual_primal(input->active);
+    if (input->active.obj == input->value.obj &&
+        obj_unshared(input->value.obj)) {
+      pool_free(&s->store.heap.pool, input->value.cell,
+                sizeof(Cell) + 3 * sizeof(Value));
       return primal;
     }
-    obj_keep(record->obj);
+    obj_keep(&input->record->obj);
   }
   obj_keep(primal.obj);
-  obj_drop(&s->store, v.obj);
+  obj_drop(&s->store, input->value.obj);
   return primal;
 }
 
@@ -76,44 +79,141 @@ static Value unboxed(Session *s, const Type *type, Value v) {
   return bits;
 }
 
+static Cell *record_new(Session *s, const StretchSite *site, int level) {
+  int n = site->input_count;
+  Cell *r =
+      blank_cell(s, RECORD_OF_STRETCH, first_saved(n) + site->saved_count);
+  if (!r) return NULL;
+  Value *f = cell_fields(r);
+  f[RECORD_SITE].bits = (uint64_t)(uintptr_t)site;
+  f[RECORD_ORDER].bits = order_at(level, 0);
+  f[RECORD_COUNTS].bits =
+      (uint64_t)n << 32 | (uint32_t)site->stretch->out_count;
+  return r;
+}
+
+/* --- Steps of a loop ------------------------------------------------------ */
+
+/* The record that was made last, if it is of this stretch and an input is its
+ * result; or NULL.  No record lies between two steps of one, so that
+ * the sweep comes to them one after the other. */
+static Cell *record_before(const Session *s, const StretchSite *site, int level,
+                           const Input *inputs) {
+  uint64_t order = order_at(level, s->record_count);
+  for (int i = 0; i < site->input_count; i++) {
+    Cell *r = inputs[i].record;
+    if (!r || record_order(r) != order) continue;
+    bool same = r->obj.tag == RECORD_OF_STRETCH &&
+                cell_fields(r)[RECORD_SITE].bits == (uint64_t)(uintptr_t)site;
+    return same ? r : NULL;
+  }
+  return NULL;
+}
+
+/* Are these inputs all that there is of the record's results, but for those
+ * that are the same in all steps?  Then `sources` says which is which. */
+static bool continues(const StretchSite *site, const Cell *r,
+                      const Input *inputs, Value *sources) {
+  const Value *f = cell_fields((Cell *)r);
+  int n = site->input_count, uses = 0;
+  for (int i = 0; i < n; i++) {
+    const Input *in = &inputs[i];
+    uint64_t source = SOURCE_SAME;
+    if (in->record == r) {
+      if (in->active.obj != in->value.obj || !obj_unshared(in->value.obj))
+        return false;
+      source = in->index;
+      uses++;
+    } else if (f[RECORD_ARGS + i].cell != in->record ||
+               (in->record && input_index(f, n, i) != in->index)) {
+      return false;
+    }
+    sources[i / SOURCES].bits |= source << SOURCE_BITS * (i % SOURCES);
+  }
+  if (r->obj.count != uses) return false;
+  const Cell *steps = f[RECORD_STEPS].cell;
+  const Value *before =
+      steps ? cell_fields((Cell *)steps) + STEPS_SOURCES : sources;
+  return before[0].bits == sources[0].bits && before[1].bits == sources[1].bits;
+}
+
+/* A cell for more steps, after those that the record has; false without memory.
+ */
+static bool steps_new(Session *s, const StretchSite *site, Cell *r,
+                      const Value *sources) {
+  enum { LEAST = 8, MOST = 1 << 13 };
+  Cell *older = cell_fields(r)[RECORD_STEPS].cell;
+  uint64_t room = LEAST;
+  if (older) room = cell_fields(older)[STEPS_COUNT].bits * 2;
+  if (room * (uint64_t)site->saved_count > MOST) room /= 2;
+  Cell *c = blank_cell(s, 0, STEPS_SAVED + (int)room * site->saved_count);
+  if (!c) return false;
+  Value *f = cell_fields(c);
+  f[STEPS_ROOM].bits = room;
+  memcpy(f + STEPS_SOURCES, sources, SOURCE_WORDS * sizeof *sources);
+  if (older) set_field(c, STEPS_OLDER, (Value){.cell = older});
+  set_field(r, RECORD_STEPS, (Value){.cell = c});
+  return true;
+}
+
+/* What the latest step saved goes to those before it. */
+static void steps_add(const StretchSite *site, Cell *r) {
+  Cell *steps = cell_fields(r)[RECORD_STEPS].cell;
+  Value *f = cell_fields(steps);
+  int count = site->saved_count, first = first_saved(site->input_count);
+  int at = STEPS_SAVED + (int)f[STEPS_COUNT].bits++ * count;
+  memcpy(f + at, cell_fields(r) + first, (size_t)count * sizeof *f);
+  for (uint64_t left = site->saved_objects; left; left &= left - 1) {
+    int i = __builtin_ctzll(left);
+    set_field(steps, at + i, f[at + i]);
+    clear_field(r, first + i);
+  }
+}
+
+/* The record before, which from now on is that of this step, too: a reference.
+ * NULL: there is none, or memory ran out. */
+static Cell *record_of_step(Session *s, const StretchSite *site, int level,
+                            const Input *inputs) {
+  Value sources[SOURCE_WORDS] = {{0}};
+  Cell *r = record_before(s, site, level, inputs);
+  if (!r || !continues(site, r, inputs, sources)) return NULL;
+  const Cell *steps = cell_fields(r)[RECORD_STEPS].cell;
+  const Value *f = steps ? cell_fields((Cell *)steps) : NULL;
+  bool full = !f || f[STEPS_COUNT].bits == f[STEPS_ROOM].bits;
+  if (full && !steps_new(s, site, r, sources)) return NULL;
+  steps_add(site, r);
+  obj_keep(&r->obj);
+  return r;
+}
+
+/* --- The instructions ----------------------------------------------------- */
+
 bool vm_stretch_in(Session *s, const Word *pc) {
   const StretchSite *site = pc[1].data;
   const Stretch *stretch = site->stretch;
   const uint16_t *list = ins_list(pc);
-  int n = (int)pc->b, level = 0;
+  int n = (int)pc->b;
   if (!again_look(s)) return false;
-  for (int i = 0; i < n; i++) {
-    Value v = dual_active(s, s->regs[list[i]]);
-    if (is_dual(v)) level = record_level(dual_record(v));
-  }
-  Cell *r = site->none;
+  Input inputs[STRETCH_INPUTS];
+  int level = look_at(s, list, n, inputs);
+  Cell *r = site->none, *made = NULL;
   bool blank = level > 0 && again_blanks(s, level);
-  if (blank) {
-    r = again_blank(s, level, stretch->out_count);
-    if (!r) return vm_out_of_memory(s);
-  } else if (level > 0) {
-    r = blank_cell(s, RECORD_OF_STRETCH, first_saved(n) + site->saved_count);
-    if (!r) return vm_out_of_memory(s);
-    Value *f = cell_fields(r);
-    f[RECORD_SITE].bits = (uint64_t)(uintptr_t)site;
-    f[RECORD_ORDER].bits = order_at(level, 0);
-    f[RECORD_COUNTS].bits = (uint64_t)n << 32 | (uint32_t)stretch->out_count;
+  if (blank) r = again_blank(s, level, stretch->out_count);
+  else if (level > 0) {
+    r = record_of_step(s, site, level, inputs);
+    if (!r) r = made = record_new(s, site, level);
   }
-  Value below[STRETCH_INPUTS];
+  if (!r) return vm_out_of_memory(s);
   for (int i = 0; i < n; i++) {
-    Value record;
-    uint64_t index = 0;
-    Value v = take_primal(s, s->regs[list[i]], &record, &index);
-    below[i] = unboxed(s, stretch->types[i], v);
-    if (!record.cell) continue;
-    if (blank) {
-      obj_drop(&s->store, record.obj);
-      continue;
+    Value v = take_primal(s, &inputs[i]);
+    s->regs[list[n + i]] = unboxed(s, stretch->types[i], v);
+    if (made && inputs[i].record) {
+      set_field(r, RECORD_ARGS + i, (Value){.cell = inputs[i].record});
+      set_input_index(cell_fields(r), n, i, inputs[i].index);
+    } else if (inputs[i].record) {
+      obj_drop(&s->store, &inputs[i].record->obj);
     }
-    set_field(r, RECORD_ARGS + i, record);
-    set_input_index(cell_fields(r), n, i, index);
   }
-  for (int i = 0; i < n; i++) s->regs[list[n + i]] = below[i];
   s->regs[pc->a].cell = r;
   return true;
 }
@@ -145,6 +245,10 @@ static void unwrap(Session *s, const Type *type, Value v, Value out) {
   obj_drop(&s->store, out.obj);
 }
 
+static void set_number(Cell *r, uint64_t number) {
+  cell_fields(r)[RECORD_ORDER].bits = order_at(record_level(r), number);
+}
+
 /* Results that fail to be made leave everything to the function. */
 bool vm_stretch_out(Session *s, const Word *pc) {
   const StretchSite *site = pc[1].data;
@@ -159,7 +263,7 @@ bool vm_stretch_out(Session *s, const Word *pc) {
     const Type *type = stretch->types[stretch->outs[made]];
     if (!wrap(s, type, s->regs[from[made]], r, made, &outs[made])) break;
   }
-  if (r) cell_fields(r)[RECORD_ORDER].bits |= ++s->record_count;
+  if (r) set_number(r, ++s->record_count);
   if (made < stretch->out_count || (r && !again_made(s, r))) {
     while (made-- > 0)
       unwrap(s, stretch->types[stretch->outs[made]], s->regs[from[made]],
@@ -179,139 +283,4 @@ bool vm_stretch_out(Session *s, const Word *pc) {
   for (int i = 0; i < stretch->out_count; i++) s->regs[to[i]] = outs[i];
   if (r) obj_drop(&s->store, &r->obj);
   return true;
-}
-
-/* --- The sweep ------------------------------------------------------------ */
-
-/* The adjoint of input i, of which there is a sum; or NULL. */
-static Part *input_sum(Sweep *w, const Value *f, int n, int i) {
-  Cell *input = f[RECORD_ARGS + i].cell;
-  Adjoint *a = input ? adjoint_known(w, input) : NULL;
-  Part *part = a ? &a->of[input_index(f, n, i)] : NULL;
-  return part && part->form != SUM_ZERO ? part : NULL;
-}
-
-static const StretchRule *rule_of(Session *s, StretchSite *site,
-                                  StretchKey key) {
-  for (const StretchRule *r = atomic_load(&site->rules); r; r = r->next)
-    if (r->key.varies == key.varies && r->key.outs == key.outs &&
-        r->key.sums == key.sums)
-      return r;
-  Program *p = s->code->program;
-  p->hold_shared(p, true);
-  pthread_mutex_lock(&s->code->lock);
-  const StretchRule *r = stretch_rule(s->code, site, key);
-  pthread_mutex_unlock(&s->code->lock);
-  p->hold_shared(p, false);
-  return r;
-}
-
-/* A scalar of floats that the record has as bits, as the sweep's code takes it;
- * NULL without memory. */
-static Value saved_argument(Sweep *w, const Type *type, Value v) {
-  if (!type_is_scalar(type)) obj_keep(v.obj);
-  else if (w->dual && is_float(type))
-    v.tensor = tensor_from_bits(&w->s->store.heap, (DType)type->dtype, v);
-  return v;
-}
-
-/* The sum as an argument of this type; it is zero afterwards.  Sums are bits
- * only in plain sweeps, whose code takes scalars so. */
-static Value take_sum(Sweep *w, const Type *type, Part *part) {
-  bool bits = part->form == SUM_BITS;
-  part->form = SUM_ZERO;
-  return bits ? part->sum : sweep_argument(w, type, part->sum);
-}
-
-/* Adds the parts of the rule's result, which it takes. */
-static bool add_parts(Sweep *w, const StretchRule *rule, Value *f, int n,
-                      const Type *result, Cell *from) {
-  Session *s = w->s;
-  for (int i = 0; i < rule->sweep.part_count; i++) {
-    StretchPart part = rule->sweep.parts[i];
-    const Type *type = result->args[i];
-    Cell *input = f[RECORD_ARGS + part.input].cell;
-    uint64_t index = input_index(f, n, part.input);
-    if (part.kind == PART_ROWS) {
-      Value rows = sweep_field(s, from, i, type);
-      if (!sweep_add_product(w, input, index, rows, (Value){.bits = 0}))
-        return false;
-      continue;
-    }
-    if (part.kind == PART_PRODUCT) {
-      const Cell *pair = cell_fields(from)[i].cell;
-      Value a = sweep_field(s, pair, 0, type->args[0]);
-      Value b = sweep_field(s, pair, 1, type->args[1]);
-      if (!sweep_add_product(w, input, index, a, b)) return false;
-      continue;
-    }
-    Adjoint *to = adjoint_of(w, input);
-    if (to && type_is_scalar(type) && !w->dual) {
-      Part *sum = &to->of[index];
-      sum->form = SUM_BITS;
-      sum->dtype = (DType)type->dtype;
-      sum->sum = cell_fields(from)[i];
-      continue;
-    }
-    Value v = sweep_field(s, from, i, type);
-    if (!to || !v.obj || mem_exhausted(s->mem)) {
-      if (v.obj) obj_drop(&s->store, v.obj);
-      return vm_out_of_memory(s);
-    }
-    to->of[index].form = SUM_OBJECT;
-    to->of[index].sum = v;
-  }
-  return true;
-}
-
-bool sweep_stretch(Sweep *w, Adjoint *a) {
-  Session *s = w->s;
-  Value *f = cell_fields(a->record);
-  StretchSite *site = (StretchSite *)(uintptr_t)f[RECORD_SITE].bits;
-  const Stretch *stretch = site->stretch;
-  int n = site->input_count, count = 0;
-  StretchKey key = {0};
-  for (int i = 0; i < n; i++) {
-    if (!f[RECORD_ARGS + i].cell) continue;
-    key.varies |= (uint32_t)1 << i;
-    if (input_sum(w, f, n, i)) key.sums |= (uint32_t)1 << i;
-  }
-  for (int i = 0; i < stretch->out_count; i++)
-    if (a->of[i].form != SUM_ZERO) key.outs |= (uint32_t)1 << i;
-  const StretchRule *rule = rule_of(s, site, key);
-  if (!rule && mem_exhausted(s->code->program->mem)) return vm_out_of_memory(s);
-  if (!rule)
-    return vm_fault_at(s, site->span, E0609,
-                       "the rules of differentiation do not fit here");
-  Function *g = w->dual ? rule->dual : rule->plain;
-  if (!g) return true;
-  Value *window = s->regs + w->pc->c, result;
-  if (window + RULE_ARGS_MOST >= s->stack_end)
-    return vm_fault(s, E0702, "recursion too deep: no room for a rule");
-  bool ok = true;
-  for (int i = 0; ok && i < site->saved_count; i++) {
-    int v = site->saved[i];
-    if (!rule->sweep.reads[v]) continue;
-    window[count] = saved_argument(w, stretch->types[v], f[first_saved(n) + i]);
-    if (w->dual && !window[count].obj &&
-        type_is_float_scalar(stretch->types[v]))
-      ok = vm_out_of_memory(s);
-    else count++;
-  }
-  if (!ok) return sweep_drop_arguments(s, g, window, count);
-  for (int i = 0; i < stretch->out_count; i++) {
-    if (!(key.outs >> i & 1)) continue;
-    Part *part = &a->of[i];
-    window[count++] = take_sum(w, stretch->types[stretch->outs[i]], part);
-  }
-  for (int i = 0; i < n; i++) {
-    Part *part = key.sums >> i & 1 ? input_sum(w, f, n, i) : NULL;
-    if (!part) continue;
-    window[count++] = take_sum(w, stretch->types[i], part);
-  }
-  if (!sweep_invoke(w, g, window, &result)) return false;
-  const Type *type = rule->sweep.function->type->result;
-  ok = add_parts(w, rule, f, n, type, result.cell);
-  obj_drop(&s->store, result.obj);
-  return ok;
 }

@@ -1,6 +1,6 @@
 /* The reverse sweep under way: the adjoints (adjoint.c), which pull.c, which
- * sweeps records of operators, and stretch.c, which sweeps those of stretches,
- * add to. */
+ * sweeps records of operators, and stretch_pull.c, which sweeps those of
+ * stretches, add to. */
 #ifndef VM_SWEEP_H
 #define VM_SWEEP_H
 
@@ -56,6 +56,11 @@ void adjoint_done(Sweep *w, Adjoint *a);
 bool part_settle(Session *s, Part *part);
 /* Makes the sum an object, if it is bits; false without memory. */
 bool part_box(Session *s, Part *part);
+/* The adjoint is zero from now on. */
+void part_clear(Session *s, Part *part);
+/* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
+ * of a: takes both. */
+bool part_add_product(Session *s, Part *to, Value a, Value b);
 /* Adds `v`, which it takes, to the adjoint of result `index`; `like` has the
  * operand's shape, where the record keeps the operand. */
 bool sweep_add(Sweep *w, Cell *record, uint64_t index, Value v, Value like);
@@ -63,8 +68,7 @@ bool sweep_add(Sweep *w, Cell *record, uint64_t index, Value v, Value like);
  * takes both. */
 bool sweep_add_rows(Sweep *w, Cell *record, uint64_t index, Value rows, Value g,
                     Value like);
-/* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
- * of a, to result `index`: takes both. */
+/* Adds a product, as part_add_product does, to result `index`. */
 bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
                        Value b);
 /* One argument of a rule, of this type, from an object: takes it. */
@@ -77,8 +81,8 @@ bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
                           int count);
 /* Field i of a rule's result as an object, kept; NULL without memory. */
 Value sweep_field(Session *s, const Cell *from, int i, const Type *type);
-/* Sweeps one record of a stretch: adds to the adjoints of its inputs.  False
- * after a fault. */
-bool sweep_stretch(Sweep *w, Adjoint *a);
+/* Sweeps the record of a stretch: adds to the adjoints of its inputs.  `last`:
+ * it will not be swept again, so what it saved goes.  False after a fault. */
+bool sweep_stretch(Sweep *w, Adjoint *a, bool last);
 
 #endif

@@ -198,6 +198,9 @@ static bool find_saved(Stretches *s, Making *m) {
   for (int v = 0; v < stretch->value_count; v++)
     if (reads[v]) saved[m->site->saved_count++] = v;
   m->site->saved = saved;
+  for (int i = 0; i < m->site->saved_count && i < RULE_ARGS_MOST; i++)
+    if (!type_is_scalar(stretch->types[saved[i]]))
+      m->site->saved_objects |= (uint64_t)1 << i;
   return m->site->saved_count + stretch->out_count + m->site->input_count <=
          RULE_ARGS_MOST;
 }

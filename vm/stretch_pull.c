@@ -1,0 +1,312 @@
+/* The reverse sweep of a stretch's record (stretch.h): of its steps, the latest
+ * first.  What a step's inputs get of the step before is added to the adjoints
+ * of the record itself, from which that step's sweep takes it.
+ *
+ * Which rule serves a step, where its arguments come from and where its parts
+ * go is planned once, and holds as long as the same adjoints are zero: in a
+ * loop of many steps, from the second that is swept to the last but one. */
+#include "vm/stretch.h"
+
+/* The adjoint that a rule takes: of a result or an input. */
+typedef struct Taken {
+  Part *part;
+  const Type *type;
+} Taken;
+
+/* A step under way: its saved values are fields of `cell`, from `at` on. */
+typedef struct SweptStep {
+  Sweep *w;
+  Adjoint *a;
+  StretchSite *site;
+  Value *f; /* of the record */
+  int n;    /* inputs */
+  Cell *cell;
+  int at;
+  uint64_t left;        /* steps before it in the cell */
+  const Value *sources; /* NULL: it is the first */
+  /* The plan: */
+  const StretchRule *rule; /* NULL: there is no plan */
+  StretchKey key;
+  Part *inputs[STRETCH_INPUTS]; /* their adjoints; NULL: none so far */
+  int read_count, taken_count;
+  uint8_t reads[RULE_ARGS_MOST]; /* of the saved values */
+  Taken taken[RULE_ARGS_MOST];
+} SweptStep;
+
+/* --- Inputs ----------------------------------------------------------------
+ */
+
+/* Of which result of the step before is input i; or SOURCE_SAME. */
+static unsigned source_of(const SweptStep *step, int i) {
+  return step->sources ? step_source(step->sources, i) : SOURCE_SAME;
+}
+
+static bool varies(const SweptStep *step, int i) {
+  return source_of(step, i) != SOURCE_SAME || step->f[RECORD_ARGS + i].cell;
+}
+
+/* The adjoint of input i, if there is one; or NULL. */
+static Part *known_input(const SweptStep *step, int i) {
+  unsigned source = source_of(step, i);
+  if (source != SOURCE_SAME) return &step->a->of[source];
+  Cell *input = step->f[RECORD_ARGS + i].cell;
+  Adjoint *a = input ? adjoint_known(step->w, input) : NULL;
+  return a ? &a->of[input_index(step->f, step->n, i)] : NULL;
+}
+
+/* The adjoint of input i, which varies; NULL: memory ran out. */
+static Part *input_part(SweptStep *step, int i) {
+  if (step->inputs[i]) return step->inputs[i];
+  Adjoint *a = adjoint_of(step->w, step->f[RECORD_ARGS + i].cell);
+  if (!a || mem_exhausted(step->w->s->mem)) return NULL;
+  return step->inputs[i] = &a->of[input_index(step->f, step->n, i)];
+}
+
+/* --- The plan --------------------------------------------------------------
+ */
+
+/* What the step before gave nobody else has read, so that it has no sum. */
+static bool has_sum(const SweptStep *step, int i) {
+  const Part *part = step->inputs[i];
+  return part && part->form != SUM_ZERO && source_of(step, i) == SOURCE_SAME;
+}
+
+static uint32_t inputs_with_sums(const SweptStep *step) {
+  uint32_t sums = 0;
+  for (int i = 0; i < step->n; i++)
+    if (has_sum(step, i)) sums |= (uint32_t)1 << i;
+  return sums;
+}
+
+static uint32_t results_with_sums(const Adjoint *a) {
+  uint32_t outs = 0;
+  for (int i = 0; i < a->count; i++)
+    if (a->of[i].form != SUM_ZERO) outs |= (uint32_t)1 << i;
+  return outs;
+}
+
+static StretchKey key_of(const SweptStep *step) {
+  StretchKey key = {.outs = results_with_sums(step->a),
+                    .sums = inputs_with_sums(step)};
+  for (int i = 0; i < step->n; i++)
+    if (varies(step, i)) key.varies |= (uint32_t)1 << i;
+  return key;
+}
+
+static const StretchRule *rule_of(Session *s, StretchSite *site,
+                                  StretchKey key) {
+  for (const StretchRule *r = atomic_load(&site->rules); r; r = r->next)
+    if (r->key.varies == key.varies && r->key.outs == key.outs &&
+        r->key.sums == key.sums)
+      return r;
+  Program *p = s->code->program;
+  p->hold_shared(p, true);
+  pthread_mutex_lock(&s->code->lock);
+  const StretchRule *r = stretch_rule(s->code, site, key);
+  pthread_mutex_unlock(&s->code->lock);
+  p->hold_shared(p, false);
+  return r;
+}
+
+static void take(SweptStep *step, const Type *type, Part *part) {
+  step->taken[step->taken_count++] = (Taken){part, type};
+}
+
+/* False after a fault. */
+static bool make_plan(SweptStep *step) {
+  Session *s = step->w->s;
+  const StretchSite *site = step->site;
+  const Stretch *stretch = site->stretch;
+  for (int i = 0; i < step->n; i++) step->inputs[i] = known_input(step, i);
+  step->key = key_of(step);
+  step->read_count = step->taken_count = 0;
+  step->rule = rule_of(s, step->site, step->key);
+  if (!step->rule && mem_exhausted(s->code->program->mem))
+    return vm_out_of_memory(s);
+  if (!step->rule)
+    return vm_fault_at(s, site->span, E0609,
+                       "the rules of differentiation do not fit here");
+  for (int i = 0; i < site->saved_count; i++)
+    if (step->rule->sweep.reads[site->saved[i]])
+      step->reads[step->read_count++] = (uint8_t)i;
+  for (int i = 0; i < stretch->out_count; i++)
+    if (step->key.outs >> i & 1)
+      take(step, stretch->types[stretch->outs[i]], &step->a->of[i]);
+  for (int i = 0; i < step->n; i++)
+    if (step->key.sums >> i & 1) take(step, stretch->types[i], step->inputs[i]);
+  return true;
+}
+
+/* Does the plan serve this step?  The first step has other inputs. */
+static bool plan_fits(const SweptStep *step) {
+  return step->rule && step->sources &&
+         step->key.outs == results_with_sums(step->a) &&
+         step->key.sums == inputs_with_sums(step);
+}
+
+/* --- The rule --------------------------------------------------------------
+ */
+
+/* A scalar of floats that the record has as bits, as the sweep's code takes it;
+ * NULL without memory. */
+static Value saved_argument(Sweep *w, const Type *type, Value v) {
+  if (!type_is_scalar(type)) obj_keep(v.obj);
+  else if (w->dual && dtype_is_float((DType)type->dtype))
+    v.tensor = tensor_from_bits(&w->s->store.heap, (DType)type->dtype, v);
+  return v;
+}
+
+/* The sum as an argument; it is zero afterwards.  Sums are bits only in plain
+ * sweeps, whose code takes scalars so. */
+static Value take_sum(Sweep *w, const Taken *from) {
+  bool bits = from->part->form == SUM_BITS;
+  from->part->form = SUM_ZERO;
+  Value sum = from->part->sum;
+  return bits ? sum : sweep_argument(w, from->type, sum);
+}
+
+/* The rule's arguments into the window; false without memory. */
+static bool put_arguments(const SweptStep *step, Value *window, int *count) {
+  Sweep *w = step->w;
+  const StretchSite *site = step->site;
+  const Value *saved = cell_fields(step->cell) + step->at;
+  for (; *count < step->read_count; ++*count) {
+    int i = step->reads[*count];
+    const Type *type = site->stretch->types[site->saved[i]];
+    window[*count] = saved_argument(w, type, saved[i]);
+    if (w->dual && !window[*count].obj && type_is_float_scalar(type))
+      return vm_out_of_memory(w->s);
+  }
+  for (int i = 0; i < step->taken_count; i++)
+    window[(*count)++] = take_sum(w, &step->taken[i]);
+  return true;
+}
+
+/* Adds part i of the rule's result to the adjoint of its input. */
+static bool add_part(SweptStep *step, int i, const Type *type, Cell *from) {
+  Sweep *w = step->w;
+  Session *s = w->s;
+  StretchPart part = step->rule->sweep.parts[i];
+  Part *to = input_part(step, part.input);
+  if (!to) return vm_out_of_memory(s);
+  if (part.kind == PART_ROWS) {
+    Value rows = sweep_field(s, from, i, type);
+    return part_add_product(s, to, rows, (Value){.bits = 0});
+  }
+  if (part.kind == PART_PRODUCT) {
+    const Cell *pair = cell_fields(from)[i].cell;
+    Value a = sweep_field(s, pair, 0, type->args[0]);
+    Value b = sweep_field(s, pair, 1, type->args[1]);
+    return part_add_product(s, to, a, b);
+  }
+  if (type_is_scalar(type) && !w->dual) {
+    to->form = SUM_BITS;
+    to->dtype = (DType)type->dtype;
+    to->sum = cell_fields(from)[i];
+    return true;
+  }
+  to->sum = sweep_field(s, from, i, type);
+  if (!to->sum.obj) return vm_out_of_memory(s);
+  to->form = SUM_OBJECT;
+  return true;
+}
+
+/* False after a fault. */
+static bool sweep_step(SweptStep *step) {
+  Sweep *w = step->w;
+  Session *s = w->s;
+  if (!plan_fits(step) && !make_plan(step)) return false;
+  const StretchSweep *sweep = &step->rule->sweep;
+  Function *g = w->dual ? step->rule->dual : step->rule->plain;
+  if (!g) {
+    for (int i = 0; i < step->a->count; i++) part_clear(s, &step->a->of[i]);
+    return true;
+  }
+  int count = 0;
+  Value *window = s->regs + w->pc->c, result;
+  if (window + RULE_ARGS_MOST >= s->stack_end)
+    return vm_fault(s, E0702, "recursion too deep: no room for a rule");
+  if (!put_arguments(step, window, &count))
+    return sweep_drop_arguments(s, g, window, count);
+  if (!sweep_invoke(w, g, window, &result)) return false;
+  const Type *const *types = sweep->function->type->result->args;
+  bool ok = true;
+  for (int i = 0; ok && i < sweep->part_count; i++)
+    ok = add_part(step, i, types[i], result.cell);
+  obj_drop(&s->store, result.obj);
+  return ok;
+}
+
+/* --- From step to step -----------------------------------------------------
+ */
+
+/* What the step saved, of a tape that will not be swept again. */
+static void drop_saved(const SweptStep *step) {
+  for (uint64_t left = step->site->saved_objects; left; left &= left - 1) {
+    int at = step->at + __builtin_ctzll(left);
+    Obj *o = cell_fields(step->cell)[at].obj;
+    clear_field(step->cell, at);
+    obj_drop(&step->w->s->store, o);
+  }
+}
+
+/* Drops the cell of the steps that are swept, whose place in the record those
+ * before take. */
+static void drop_steps(const SweptStep *step, Cell *older) {
+  Cell *r = step->a->record;
+  obj_keep(&older->obj);
+  set_field(r, RECORD_STEPS, (Value){.cell = older});
+  obj_drop(&step->w->s->store, &step->cell->obj);
+}
+
+/* Goes to the step before, of which there is one. */
+static void step_back(SweptStep *step, bool last) {
+  bool latest = step->cell == step->a->record;
+  if (last) drop_saved(step);
+  if (step->left == 0) {
+    Cell *before = latest ? step->f[RECORD_STEPS].cell
+                          : cell_fields(step->cell)[STEPS_OLDER].cell;
+    if (last && !latest) drop_steps(step, before);
+    step->cell = before;
+    step->left = cell_fields(before)[STEPS_COUNT].bits;
+  }
+  const Value *steps = cell_fields(step->cell);
+  step->left--;
+  step->at = STEPS_SAVED + (int)step->left * step->site->saved_count;
+  bool first = step->left == 0 && !steps[STEPS_OLDER].cell;
+  step->sources = first ? NULL : steps + STEPS_SOURCES;
+}
+
+/* Makes the products that wait part of the sums; `*any`: is there a sum? */
+static bool settle(const SweptStep *step, bool *any) {
+  *any = false;
+  for (int i = 0; i < step->a->count; i++) {
+    Part *part = &step->a->of[i];
+    if (part->rows && !part_settle(step->w->s, part)) return false;
+    *any |= part->form != SUM_ZERO;
+  }
+  return true;
+}
+
+bool sweep_stretch(Sweep *w, Adjoint *a, bool last) {
+  Value *f = cell_fields(a->record);
+  StretchSite *site = (StretchSite *)(uintptr_t)f[RECORD_SITE].bits;
+  Cell *steps = f[RECORD_STEPS].cell;
+  SweptStep step;
+  step.w = w;
+  step.a = a;
+  step.site = site;
+  step.f = f;
+  step.n = site->input_count;
+  step.cell = a->record;
+  step.at = first_saved(site->input_count);
+  step.left = 0;
+  step.sources = steps ? cell_fields(steps) + STEPS_SOURCES : NULL;
+  step.rule = NULL;
+  for (bool any;; step_back(&step, last)) {
+    if (!settle(&step, &any)) return false;
+    if (!any) return true;
+    if (!sweep_step(&step)) return false;
+    if (!step.sources) return true;
+  }
+}

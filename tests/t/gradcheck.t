@@ -26,11 +26,6 @@ my %without = map { $_ => 1 } qw(cast_like image.resize scatter_add
 my $no_jvp = qr/`nn\.max_pool2d_grad` has no derivative/;
 # Refused, where it should not be.
 my %refused = map { $_ => 1 } (
-  # a weight of (groups, outputs of a group)
-  qw(nn.conv2d__f32_1x3x6x6_w_6x1x3x3_s_1x1_p_1x1_g3),
-  # the shape decides the weight's layout
-  map({ "nn.conv2d_transpose__unlabelled_$_" }
-      qw(any_weight groups iohw iohw_bare oihw oihw_bare square)),
   # the rule looks at a depth of one, of which a third is nothing
   qw(nn.upsampling3d__pytorch),
   # the means depend on the order of the updates

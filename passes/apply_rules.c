@@ -10,9 +10,10 @@
  * still apply then, such as two that undo each other, W0005 names one of them.
  *
  * Passes of the table that are lists of rules (rule_pass.h) go over the program
- * once, in the same way: SimplifyExpr applies the rules of
- * stdlib/rules/SimplifyExpr.rly.  The library parses them when the pass is run;
- * that they hold is what tests ask rly verify, so they are not checked again.
+ * once, in the same way: CanonicalizeOps applies the rules of
+ * stdlib/rules/CanonicalizeOps.rly.  The library parses them when the pass is
+ * run; that they hold is what tests ask rly verify, so they are not checked
+ * again.
  *
  * Rules are found by the operator that their left side calls: what is tried at
  * a node does not grow with the list. */
@@ -155,4 +156,10 @@ Unit *unit_apply_library(Program *p, Unit *unit, RuleMore *more) {
   RuleList list = library_rules(p, &unit->arena);
   if (!list.items || !index_rules(&a, p, &unit->arena, &list)) return NULL;
   return unit_rewrite_with(p, unit, apply, &a);
+}
+
+Pass pass_library_rules;
+
+Unit *pass_library_rules(Program *p, Unit *unit) {
+  return unit_apply_library(p, unit, NULL);
 }

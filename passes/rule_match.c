@@ -443,6 +443,18 @@ static const Expr *make_number(Making *k, const Expr *side) {
   return e;
 }
 
+/* Does the call show its operand as it is, whatever its dimensions are?  Such
+ * a view is not made: expand_dims(%b, axis=1, num_newaxis=0) is %b. */
+static bool shows_as_is(const OpInfo *op, const Expr *call) {
+  bool view = op->storage == STORE_VIEW &&
+              (op->view == VIEW_RESHAPE || op->view == VIEW_AXES);
+  if (!view || call->count != 1 || call->type != call->args[0]->type)
+    return false;
+  for (int i = 0; i < call->type->rank; i++)
+    if (dim_is_any(call->type->dims[i])) return false;
+  return !call->type->any_rank;
+}
+
 static const Expr *make_call(Making *k, const Expr *side) {
   Arena *arena = k->m->s->arena;
   if (rule_is_number(side)) return make_number(k, side);
@@ -453,9 +465,10 @@ static const Expr *make_call(Making *k, const Expr *side) {
   if (!args) return NULL;
   if (op) {
     const Attrs *attrs = make_attrs(k, op, side);
-    return attrs ? expr_apply(k->m->s->p, arena, k->span, op_id(op), attrs,
-                              side->count, args)
-                 : NULL;
+    const Expr *call = attrs ? expr_apply(k->m->s->p, arena, k->span, op_id(op),
+                                          attrs, side->count, args)
+                             : NULL;
+    return call && shows_as_is(op, call) ? args[0] : call;
   }
   const Expr *callee = make(k, side->call.callee);
   if (!callee || callee->type->kind != TY_FN) return NULL;

@@ -1,12 +1,9 @@
 /* Conditions of rules, and attributes of their right sides: expressions that
- * are computed from what a match, or a draw, has bound.
- *
- * Their values are those that attributes have: numbers, bools, texts, None and
- * lists of these, as AttrExprs.  Numbers are equal when they are the same
- * number: 0f and 0 are, 0f and -0f are not. */
+ * are computed from what a match, or a draw, has bound. */
 #ifndef RULES_CONDITION_H
 #define RULES_CONDITION_H
 
+#include "rules/functions.h"
 #include "rules/rule.h"
 
 /* What a parameter in brackets stands for. */
@@ -46,18 +43,5 @@ const AttrExpr *rule_attr(const RuleBound *b, const AttrExpr *x);
 Expr *rule_literal(const RuleBound *b, const Expr *e);
 /* Does the condition hold? */
 bool rule_holds(const RuleBound *b);
-
-bool attr_expr_same(const AttrExpr *x, const AttrExpr *y);
-const AttrExpr *attr_expr_int(Arena *a, int64_t value);
-const AttrExpr *attr_expr_bool(Arena *a, bool value);
-const AttrExpr *attr_expr_real(Arena *a, double value);
-const AttrExpr *attr_expr_text(Arena *a, const char *text);
-/* A list whose items are filled in by the caller. */
-AttrExpr *attr_expr_list(Arena *a, int count, const AttrExpr ***items);
-
-/* Has a condition a function of that name and so many arguments? */
-bool rule_function(const char *name, int count);
-/* The name nearest to a misspelt one; NULL. */
-const char *rule_function_near(const char *name);
 
 #endif

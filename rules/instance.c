@@ -135,9 +135,12 @@ const Expr *rule_side(const RuleBound *b, const Expr *side) {
   expr_map_start(&m, b->p->mem, b->arena, side);
   while (ok && expr_map_next(&m)) {
     const Expr *e = m.walk.at;
-    if (m.walk.event == WALK_ENTER && m.walk.role != ROLE_ATTR &&
-        m.walk.role != ROLE_CALLEE && e->kind == EX_IDENT &&
-        rule_type_param(b->rule, e->name) >= 0) {
+    if (m.walk.event == WALK_ENTER && m.walk.role == ROLE_ATTR) {
+      expr_map_put(&m, e); /* put_attrs evaluates the whole */
+      continue;
+    }
+    if (m.walk.event == WALK_ENTER && m.walk.role != ROLE_CALLEE &&
+        e->kind == EX_IDENT && rule_type_param(b->rule, e->name) >= 0) {
       const Expr *number = put_dim(b, e);
       if (number) expr_map_put(&m, number);
       ok = number != NULL;

@@ -344,6 +344,14 @@ becomes('CanonicalizeOps', $bias, 'nn.bias_add(%x, %b)',
         '%x + expand_dims(%b, axis=1)');
 becomes('CanonicalizeOps', $bias, 'nn.bias_add(%x, %e, axis=-1)', '%x + %e');
 becomes('CanonicalizeOps', $bias, 'nn.bias_add(%x, %d)');
+my $named = '%x: Tensor[(n, c, 4), float32], %b: Tensor[(c), float32], ' .
+            '%m: Tensor[(n), float32], %q: Tensor[(?, 4), float32], ' .
+            '%e: Tensor[(4), float32]';
+is(body(opt("def \@f[n: Dim, c: Dim]($named) {
+  (nn.bias_add(%x, %b), nn.bias_add(%x, %m, axis=0), nn.bias_add(%q, %e)) }\n",
+  '--passes', 'CanonicalizeOps')->{out}),
+  '( %x + expand_dims(%b, axis=1), %x + expand_dims(%m, axis=1, ' .
+  'num_newaxis=2), %q + %e )', 'CanonicalizeOps: along dimensions with names');
 
 my $norm = '%x: Tensor[(2, 3), float32], %h: Tensor[(2, 3), float16], ' .
            '%v: Tensor[(3), float32], %w: Tensor[(3), float16], ' .
@@ -356,8 +364,8 @@ becomes('SimplifyInference', $norm, 'nn.batch_norm(%h, %w, %w, %w, %w).0');
 becomes('SimplifyInference', $norm, 'nn.batch_norm(%q, %v, %v, %v, %v).0');
 becomes('SimplifyInference', $norm, 'nn.layer_norm(%x, %v, %v)');
 becomes('SimplifyInference', $norm, 'nn.layer_norm(%x, %v, %v)',
-        'let %v1: Tensor[(2, 3), float32] = %x - mean(%x, axis=[1], ' .
-        'keepdims=True); %v1 * rsqrt(mean(%v1 * %v1, axis=[1], ' .
+        'let %c: Tensor[(2, 3), float32] = %x - mean(%x, axis=[1], ' .
+        'keepdims=True); %c * rsqrt(mean(%c * %c, axis=[1], ' .
         'keepdims=True) + 1e-05f) * %v + %v', '--fast-math');
 
 my $small = '%x: Tensor[(2, 3), int8], %w: Tensor[(4, 3), int8], ' .

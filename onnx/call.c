@@ -447,7 +447,9 @@ bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
   emit_results(im, n, call, results > 1);
   if (op->gives == GIVES_SEQUENCE)
     set_output_type(im, n, 0, onnx_sequence_type());
-  if (op->gives == GIVES_STRINGS) set_output_format(im, n, "STRING");
+  if (op->gives == GIVES_STRINGS ||
+      (op->gives_by && node_attr(im, n, op->gives_by)))
+    set_output_format(im, n, "STRING");
   return true;
 }
 

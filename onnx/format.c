@@ -9,6 +9,12 @@
 #include "onnx/import.h"
 #include "onnx/ops.h"
 
+/* The text of an input, which may be missing; NULL: it is, or has no value, as
+ * the call that needs it will report. */
+static const char *input_value(Import *im, const Onnx__NodeProto *n, size_t i) {
+  return i < n->n_input && *n->input[i] ? value_text(im, n->input[i]) : NULL;
+}
+
 /* The row of a call that rounds to the format. */
 static OnnxOp rounding(Import *im, const char *calls, const char *inputs,
                        const char *attrs, const char *format) {
@@ -36,9 +42,16 @@ bool emit_cast(Import *im, const Onnx__NodeProto *n) {
   static const OnnxOp saturated = {.inputs = "X",
                                    .calls = "@onnx_cast_like_19",
                                    .attrs = "!to> -saturate -round_mode"};
+  static const OnnxOp read = {.inputs = "X",
+                              .calls = "@onnx_string_number",
+                              .attrs = "!to> -saturate -round_mode",
+                              .strings = ""};
   int32_t number = (int32_t)node_int(im, n, "to", 0);
+  bool string = is_string(im, input_value(im, n, 0));
+  if (number == ONNX_STRING && string) return emit_identity(im, n);
   if (number == ONNX_STRING)
     return node_error(im, n, E0805, "numbers are not written as strings");
+  if (string) return emit_call(im, n, &read);
   const char *format = onnx_dtype_format(number);
   if (format)
     return emit_rounding(im, n, "@onnx_cast_to", "X",
@@ -51,16 +64,40 @@ bool emit_cast(Import *im, const Onnx__NodeProto *n) {
 }
 
 /* The row of ops.def, where the dtype is the language's own. */
-static bool emit_row(Import *im, const Onnx__NodeProto *n, const char *name) {
+static bool emit_row(Import *im, const Onnx__NodeProto *n, const char *name,
+                     int64_t version) {
   bool known;
-  return emit_call(im, n, onnx_op_find(NULL, name, INT64_MAX, &known));
+  return emit_call(im, n, onnx_op_find(NULL, name, version, &known));
+}
+
+/* Strings give and take only strings and, as text, numbers.  `*done`: the node
+ * has strings. */
+static bool emit_strings_like(Import *im, const Onnx__NodeProto *n,
+                              bool *done) {
+  static const OnnxOp read = {.inputs = "X T",
+                              .calls = "@onnx_string_number",
+                              .attrs = "-saturate -round_mode",
+                              .strings = ""};
+  bool from = is_string(im, input_value(im, n, 0));
+  bool to = is_string(im, input_value(im, n, 1));
+  *done = from || to;
+  if (from && to) return emit_identity(im, n);
+  if (to) return node_error(im, n, E0805, "numbers are not written as strings");
+  return !from || emit_call(im, n, &read);
+}
+
+bool emit_cast_like_15(Import *im, const Onnx__NodeProto *n) {
+  bool done;
+  if (!emit_strings_like(im, n, &done)) return false;
+  return done || emit_row(im, n, "CastLike", 15);
 }
 
 bool emit_cast_like(Import *im, const Onnx__NodeProto *n) {
-  const char *format =
-      n->n_input > 1 ? format_of(im, value_text(im, n->input[1])) : NULL;
-  if (!format || is_string(im, value_text(im, n->input[1])))
-    return emit_row(im, n, "CastLike");
+  bool done;
+  if (!emit_strings_like(im, n, &done)) return false;
+  if (done) return true;
+  const char *format = format_of(im, input_value(im, n, 1));
+  if (!format) return emit_row(im, n, "CastLike", INT64_MAX);
   Onnx__NodeProto alone = *n; /* no call needs the tensor of that dtype */
   alone.n_input = 1;
   return emit_rounding(im, &alone, "@onnx_cast_to", "X", "?saturate round_mode",
@@ -69,11 +106,11 @@ bool emit_cast_like(Import *im, const Onnx__NodeProto *n) {
 
 /* The dtype is that of the zero point, or where there is none an attribute. */
 bool emit_quantize(Import *im, const Onnx__NodeProto *n) {
+  const char *zero = input_value(im, n, 2);
   const char *format =
-      n->n_input > 2 && *n->input[2]
-          ? format_of(im, value_text(im, n->input[2]))
-          : onnx_dtype_format((int32_t)node_int(im, n, "output_dtype", 0));
-  if (!format) return emit_row(im, n, "QuantizeLinear");
+      zero ? format_of(im, zero)
+           : onnx_dtype_format((int32_t)node_int(im, n, "output_dtype", 0));
+  if (!format) return emit_row(im, n, "QuantizeLinear", INT64_MAX);
   return emit_rounding(
       im, n, "@onnx_quantize_linear_to", "X y_scale ?y_zero_point",
       "axis block_size -output_dtype -precision ?saturate", format);

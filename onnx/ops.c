@@ -9,6 +9,7 @@
 #define PREVIEW "ai.onnx.preview"
 #define ML "ai.onnx.ml"
 #define MICROSOFT "com.microsoft"
+#define LABELS "classlabels_strings"
 
 static const OnnxOp rows[] = {
 #define OPERATOR(name_, since_, inputs_, calls_, attrs_, ...) \

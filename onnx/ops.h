@@ -27,6 +27,7 @@ typedef struct OnnxOp {
   const char *fold_end;
   const char *alone; /* called where only the first output is used */
   enum { GIVES_TENSORS, GIVES_SEQUENCE, GIVES_STRINGS } gives; /* outputs */
+  const char *gives_by; /* with this attribute the first output is strings */
   /* Called where an input is strings; "": that is `calls`; NULL: the operator
    * is not imported for them. */
   const char *strings;
@@ -56,6 +57,7 @@ int64_t onnx_domain_version(const char *domain);
 /* What gives tensors of dtypes that the language may lack (format.c). */
 bool emit_cast(struct Import *im, const struct Onnx__NodeProto *node);
 bool emit_cast_like(struct Import *im, const struct Onnx__NodeProto *node);
+bool emit_cast_like_15(struct Import *im, const struct Onnx__NodeProto *node);
 bool emit_quantize(struct Import *im, const struct Onnx__NodeProto *node);
 
 /* Another name for a value (call.c). */

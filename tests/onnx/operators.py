@@ -430,3 +430,173 @@ case("SVMRegressor", f"@onnx_svm_regressor({text(x)}, coefficients={text(c)}, "
      'kernel_params=[0.5f, 0f, 3f], kernel_type="RBF", n_supports=5, '
      f"rho=[0.25f], support_vectors={text(v.ravel())})",
      (np.exp(-0.5 * far) @ c + 0.25)[:, None])
+case("LinearClassifier, labels that are strings",
+     f'@onnx_linear_classifier({text(x)}, classlabels_strings=["a\\0", "bc", '
+     f'"d\\0"], coefficients={text(w.ravel())}, intercepts={text(b)}).0',
+     np.array([[97, 0], [98, 99], [100, 0]])[score.argmax(1)], 0)
+case("PROBIT, within a hundredth of the quantiles of the normal distribution",
+     "@onnx_probit([0.5f, 0.84134475f, 0.15865525f, 0.9772499f])",
+     [0, 1, -1, 2], 1e-2)
+
+
+def kernel_of(name, x, v, gamma, coef, degree):
+    dot = x @ v.T
+    return {"LINEAR": dot, "POLY": (gamma * dot + coef) ** degree,
+            "RBF": np.exp(-gamma * ((x[:, None] - v[None]) ** 2).sum(-1)),
+            "SIGMOID": np.tanh(gamma * dot + coef)}[name]
+
+
+def comparisons(kernel, coefs, counts, rho):
+    """As libsvm has them: for i < j, the vectors of i weigh by row j - 1, those
+    of j by row i."""
+    start = np.concatenate([[0], np.cumsum(counts)])
+    votes, scores = np.zeros((len(kernel), len(counts)), int), []
+    for i, j in itertools.combinations(range(len(counts)), 2):
+        a, b = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
+        s = kernel[:, a] @ coefs[j - 1, a] + kernel[:, b] @ coefs[i, b]
+        s = s + rho[len(scores)]
+        votes[s > 0, i] += 1
+        votes[s <= 0, j] += 1
+        scores.append(s)
+    return votes, np.stack(scores, 1)
+
+
+def coupled(r):
+    """The p of sum 1 for which sum_ij (r_ji p_i - r_ij p_j)^2 is least, from its
+    linear equations, not by the iteration."""
+    k = len(r)
+    q = -r.T * r
+    np.fill_diagonal(q, 0)
+    for i in range(k):
+        q[i, i] = sum(r[j, i] ** 2 for j in range(k) if j != i)
+    whole = np.block([[q, np.ones((k, 1))], [np.ones((1, k)), 0]])
+    return np.linalg.solve(whole, [0] * k + [1])[:k]
+
+
+for name, counts in (("POLY", [2, 1, 3]), ("RBF", [1, 2, 2, 2]),
+                     ("SIGMOID", [3, 2])):
+    k, n = len(counts), sum(counts)
+    pairs = k * (k - 1) // 2
+    x, v, coefs = values(6, 3), values(n, 3), values(k - 1, n)
+    rho, a, b = values(pairs), -np.abs(values(pairs)), values(pairs)
+    votes, scores = comparisons(kernel_of(name, x, v, 0.5, 0.25, 2), coefs,
+                                counts, rho)
+    machine = lambda more: (
+        f"@onnx_svm_classifier({text(x)}, classlabels_ints="
+        f"{[f'{10 * c}i64' for c in range(k)]}, coefficients="
+        f"{text(coefs.ravel())}, kernel_params=[0.5f, 0.25f, 2f], "
+        f'kernel_type="{name}", rho={text(rho)}, support_vectors='
+        f"{text(v.ravel())}, vectors_per_class={counts}{more})").replace("'", "")
+    case(f"SVMClassifier, {name}, its labels", machine("") + ".0",
+         10 * votes.argmax(1), 0)
+    case("its scores", machine("") + ".1", scores if k > 2 else
+         np.concatenate([-scores, scores], 1), 1e-4)
+    r = np.zeros((6, k, k))
+    for c, (i, j) in enumerate(itertools.combinations(range(k), 2)):
+        r[:, i, j] = 1 - 1 / (1 + np.exp(-(scores[:, c] * a[c] + b[c])))
+        r[:, j, i] = 1 - r[:, i, j]
+    # The iteration ends within 0.005 / k of the equations' solution.
+    case("its probabilities",
+         machine(f", prob_a={text(a)}, prob_b={text(b)}") + ".1",
+         [coupled(row) for row in r], 2e-2)
+
+# --- Recurrent layers ---------------------------------------------------------
+
+sigmoid = lambda t: 1 / (1 + np.exp(-t))
+
+
+def lstm(x, product, back, bias, p, f, g, h, lens):
+    """One direction: rows of x are steps, gates in the order i, o, f, c."""
+    n, k = x.shape[1], len(p) // 3
+    state, cell, out = np.zeros((n, k)), np.zeros((n, k)), []
+    for t, inputs in enumerate(product(x)):
+        i, o, forget, c = np.split(inputs + back(state) + bias, 4, 1)
+        i, forget = f(i + p[:k] * cell), f(forget + p[2 * k:] * cell)
+        new = forget * cell + i * g(c)
+        row = f(o + p[k:2 * k] * new) * h(new)
+        on = (t < lens)[:, None]
+        state, cell = np.where(on, row, state), np.where(on, new, cell)
+        out.append(np.where(on, row, 0))
+    return np.stack(out), state, cell
+
+
+x, w, r = values(3, 2, 2), values(1, 8, 2), values(1, 8, 2)
+b, p, lens = values(1, 16), values(1, 6), np.array([3, 2], np.int32)
+want = lstm(x, lambda t: t @ w[0].T, lambda t: t @ r[0].T, b[0, :8] + b[0, 8:],
+            p[0], lambda t: np.clip(0.3 * t + 0.4, 0, 1),
+            lambda t: np.where(t < 0, 0.1 * t, t), lambda t: 1.5 * np.tanh(0.5 * t),
+            lens)
+layer = (f"@onnx_lstm({text(x)}, {text(w)}, {text(r)}, b={text(b)}, "
+         f"sequence_lens={text(lens)}, p={text(p)}, "
+         'activations=("HardSigmoid", "LeakyRelu", "ScaledTanh"), '
+         "activation_alpha=[0.3f, 0.1f, 1.5f], activation_beta=[0.4f, 0.5f])")
+case("LSTM, whose activations have numbers", layer + ".0", want[0][:, None])
+for i, v in enumerate((x, w, r, b, lens, p)):
+    text(v)
+case("its last cell", layer + ".2", want[2][None])
+
+
+def quantized(t):
+    """As DynamicQuantizeLinear, of the whole tensor."""
+    low, high = min(t.min(), 0), max(t.max(), 0)
+    scale = np.float32((high - low) / 255) if high > low else np.float32(1)
+    zero = np.rint(np.clip(-low / scale, 0, 255))
+    return np.clip(np.rint(t / scale) + zero, 0, 255) - zero, scale
+
+
+x = values(3, 2, 3)
+w, r = [rng.integers(-99, 99, s).astype(np.int8) for s in ((2, 3, 8), (2, 2, 8))]
+w_scale, r_scale = np.abs(values(2, 8)) / 60, np.abs(values(2)) / 60
+w_scale, r_scale = w_scale.astype(np.float32), r_scale.astype(np.float32)
+r_zero = np.array([3, -2], np.int8)
+def times(m, scale, zero):
+    def product(t):
+        q, s = quantized(t.astype(np.float32))
+        return q @ (m.astype(np.float64) - zero) * (s * scale)
+    return product
+ways = [lstm(x[::s], times(w[i], w_scale[i], 0),
+             times(r[i], r_scale[i], r_zero[i]), 0, np.zeros(6), sigmoid,
+             np.tanh, np.tanh, np.array([3, 3])) for i, s in enumerate((1, -1))]
+layer = (f"@onnx_dynamic_quantize_lstm({text(x)}, {text(w)}, {text(r)}, "
+         f"{text(w_scale)}, {text(np.zeros((2, 8), np.int8))}, "
+         f"{text(r_scale)}, {text(r_zero)}, "
+         'direction="bidirectional")')
+case("DynamicQuantizeLSTM, both ways", layer + ".0",
+     np.stack([ways[0][0], ways[1][0][::-1]], 1))
+
+# --- Strings ------------------------------------------------------------------
+
+def strings(words):
+    """As a tensor of bytes."""
+    rows = [w.encode() for w in words]
+    longest = max([1] + [len(w) for w in rows])
+    return np.array([list(w.ljust(longest, b"\0")) for w in rows], np.uint8)
+
+
+letters = np.array(list("ab- "))
+for delimiter, most in (("", -1), ("", 1), ("-", -1), ("ab", 2), ("aa", -1)):
+    words = ["".join(rng.choice(letters, rng.integers(1, 9))) for _ in range(6)]
+    words += ["aaaaa", "-a-"]
+    pieces = [w.split(delimiter or None, most) for w in words]
+    count = max(map(len, pieces))
+    table = strings([p for row in pieces for p in row + [""] * (count - len(row))])
+    call = (f'@onnx_string_split({text(strings(words))}, '
+            f'delimiter="{delimiter}", maxsplit={most})')
+    case(f"StringSplit at `{delimiter}`, up to {most} times", call + ".0",
+         table.reshape(len(words), count, -1), 0)
+    text(strings(words))
+    case("how many", call + ".1",
+         np.array([len(p) for p in pieces]), 0)
+
+words = ["1", "-2.5", "+.5", "6.02e23", "1E-7", "0.1", "123456.789", "-0",
+         "3.40282347e+38", "00012.50", "0.0000000000000000123"]
+ratios = lambda suffix: (
+    f"@onnx_string_number({text(strings(words))}, 0{suffix}) / "
+    f"[{', '.join(repr(float(w) or 1.0) + suffix for w in words)}]")
+case("Cast of strings to float32", ratios("f"),
+     [float(w) and 1 for w in words], 0)
+case("to float64, within a unit of the last place", ratios("f64"),
+     [float(w) and 1 for w in words], 2 ** -52)
+words = ["1234567", "-9", "9007199254740993", "0"]
+case("to int64", f"@onnx_string_number({text(strings(words))}, 0i64) - "
+     f"[{', '.join(w + 'i64' for w in words)}]", [0] * 4, 0)

@@ -685,6 +685,49 @@ my $uneven = file('uneven.onnx', model(
 gives(rly('check', $uneven), 1, '', qr/E0502.*`a`.*the 2 strings/,
       'as many strings as the shape asks for');
 
+# Labels that are strings stay strings: the next node compares them as such.
+my $votes = ml_model('SVMClassifier', ['x'], ['label', 'scores'],
+  [list_attr('classlabels_strings', 9, 8, 'no', 'yes'),
+   float_list('coefficients', [1, -1]), float_list('rho', [1.5]),
+   float_list('support_vectors', [1, 2]),
+   ints_attr('vectors_per_class', [1, 1])],
+  strings_of('wanted', [1], 'yes'),
+  node('Equal', ['label', 'wanted'], ['y']), input('x', 1, 2, 1),
+  output('y', 9, 2), output('scores', 1, 2, 2));
+gives(rly('run', file('votes.onnx', $votes), 'x=[[1], [3]]'), 0,
+      qr/\[False, +True\].*\[\[-0\.5, +0\.5\],\s*\[ 1\.5, -1\.5\]\]/s, '',
+      'support vectors vote, for labels that are strings');
+my $split = file('split.onnx', model_of(20,
+  node('StringSplit', ['x'], ['words', 'n'], text_attr('delimiter', ',')),
+  node('Cast', ['words'], ['y'], int_attr('to', 1)), input('x', 8, 2),
+  output('y', 1, 2, 2), output('n', 7, 2)));
+gives(rly('run', $split, 'x=[[49u8, 44u8, 50u8], [55u8, 44u8, 56u8]]'), 0,
+      qr/\[\[1\.0, 2\.0\],\s*\[7\.0, 8\.0\]\].*\[2, 2\]/s, '',
+      'strings are split, and read as numbers');
+for ([node('Cast', ['x'], ['y'], int_attr('to', 8)), 'Cast'],
+     [node('CastLike', ['x', 'like'], ['y']), 'CastLike']) {
+  gives(rly('check', file('written.onnx', model(
+          $_->[0], strings_of('like', [1], 'a'), input('x', 1, 2),
+          output('y', 8, 2)))), 1, '',
+        qr/E0805.*numbers are not written as strings/, "$_->[1] to strings");
+}
+
+# The integer weights of an LSTM stand after what an LSTM of floats has.
+my $eighths = model(
+  bytes_of(1, inside_node('DynamicQuantizeLSTM',
+    ['x', 'w', 'r', '', '', '', '', '', 's', 'z', 's', 'z'], ['y'],
+    int_attr('hidden_size', 1), float_list('activation_alpha', [1, 1, 2]),
+    list_attr('activations', 9, 8, ('Affine') x 3))
+    . bytes_of(7, 'com.microsoft')),
+  tensor('w', 3, [1, 1, 4], bytes_of(9, pack 'c*', 1, 2, 0, 3)),
+  tensor('r', 3, [1, 1, 4], bytes_of(9, pack 'c*', (0) x 4)),
+  floats_of('s', [1], [1]), tensor('z', 3, [1], bytes_of(9, pack 'c', 0)),
+  input('x', 1, 1, 1, 1), output('y', 1, 1, 1, 1, 1))
+  . bytes_of(8, bytes_of(1, 'com.microsoft') . int_of(2, 1));
+# i = 1, c = 3, o = 2, so y = o 2 (i c) = 12.
+gives(rly('run', file('eighths.onnx', $eighths), 'x=[[[1]]]'), 0,
+      qr/\[\[\[\[12\.00*1?\]\]\]\]/, '', 'an LSTM of integers of 8 bits');
+
 # Packed four to a byte, the first in the low bits: 1, -1, -2, 0, 1.
 my $narrow = file('narrow.onnx', model(
   tensor('w', 26, [5], bytes_of(9, "\x2D\x01")),

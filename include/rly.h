@@ -357,7 +357,8 @@ rly_kind rly_type_kind(const rly_type *t);
 const char *rly_type_dtype(const rly_type *t);     /* of a tensor; or NULL */
 int rly_type_rank(const rly_type *t);              /* of a tensor; or -1 */
 int64_t rly_type_dim(const rly_type *t, int axis); /* -1: not known */
-/* Of a tuple, or a ref's one content. */
+/* Of a tuple, a ref's one content, and of a function its parameters and then
+ * its result. */
 int rly_type_field_count(const rly_type *t);
 const rly_type *rly_type_field(const rly_type *t, int i);
 /* "Tensor[(?, 4), float32]", "List[int32]"; to be freed. */
@@ -606,6 +607,11 @@ rly_value *rly_value_tuple(rly_session *s, int count, rly_value *const *fields);
 rly_value *rly_value_construct(rly_session *s, const rly_type *t,
                                const char *constructor, int count,
                                rly_value *const *fields);
+/* A function of the program as a value, which can be an argument or a field.
+ * What the host computes is one by rly_operator_add, whose operator is a
+ * function like others: fn (float32) -> float32, say.  NULL after reporting to
+ * the session. */
+rly_value *rly_value_of_function(rly_session *s, const rly_function *f);
 /* Every tensor in the value, tuples and constructors flattened in order, to a
  * file as out0, out1, ..., in a format as of rly_tensors_write. */
 rly_status rly_value_write(rly_value *v, const char *path);

@@ -287,6 +287,29 @@ rly_status session_run_function(rly_session *s, const Global *g,
   return status_of_run(session_call(s->vm, g, g->type->count, args, result));
 }
 
+static rly_value *function_value(rly_session *s, const Global *g) {
+  Value v;
+  if (session_start(s, true) != RLY_OK ||
+      session_params(s, NULL, false, g->value) != RLY_OK)
+    return NULL;
+  bool given = g->value->kind == EX_FN || session_value(s->vm, g, &v);
+  if (!given)
+    return refuse_call(s, "the function's value was never computed"), NULL;
+  bool made = session_function(s->vm, g, &v);
+  rly_value *handle = made ? value_handle_take(s, g->type, v) : NULL;
+  if (handle) return handle;
+  mem_raise_exhausted(s->mem);
+  session_failed(s, RLY_LIMIT);
+  return NULL;
+}
+
+rly_value *rly_value_of_function(rly_session *s, const rly_function *f) {
+  if (!session_enter_function(__func__, s, f)) return NULL;
+  rly_value *v = function_value(s, (const Global *)f);
+  session_leave(s);
+  return v;
+}
+
 static rly_status call(rly_session *s, const Global *g, const Value *args,
                        rly_value **result) {
   Value v;

@@ -52,12 +52,15 @@ int rly_type_field_count(const rly_type *t) {
   const Type *type = type_of(t);
   if (!t) return 0;
   if (type->kind == TY_REF) return 1;
+  if (type->kind == TY_FN) return type->count + 1;
   return type->kind == TY_TUPLE ? type->count : 0;
 }
 
 const rly_type *rly_type_field(const rly_type *t, int i) {
   if (i < 0 || i >= rly_type_field_count(t)) return NULL;
-  return handle_of(type_of(t)->args[i]);
+  const Type *type = type_of(t);
+  bool result = type->kind == TY_FN && i == type->count;
+  return handle_of(result ? type->result : type->args[i]);
 }
 
 char *rly_type_text(rly_program *p, const rly_type *t) {

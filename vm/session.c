@@ -278,6 +278,22 @@ RunStatus session_call(Session *s, const Global *g, int count,
   return run(s, f, result);
 }
 
+bool session_function(Session *s, const Global *g, Value *out) {
+  static const Env none;
+  if (g->value->kind != EX_FN && session_value(s, g, out)) {
+    value_keep(g->type, *out);
+    return true;
+  }
+  Code *code = s->code;
+  pthread_mutex_lock(&code->lock);
+  code_refresh(code);
+  Function *f = code_owning(code, code_global(code, g, &none, true));
+  out->cell = code_closure(code, f);
+  bool refused = code_refused(code);
+  pthread_mutex_unlock(&code->lock);
+  return !refused;
+}
+
 /* The closure itself is the argument after the others, where the function's
  * own code looks for its captures; only a function that has a parameter for it
  * owns a reference. */

@@ -81,6 +81,10 @@ RunStatus session_call(Session *s, const Global *g, int count,
 RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
                         const Value *args, Value *result);
 
+/* A global function as a value, whose instance owns its arguments and checks
+ * them; an owned reference.  False when memory runs out. */
+bool session_function(Session *s, const Global *g, Value *out);
+
 /* A session's value of `let @x` (borrowed); false before it was evaluated. */
 bool session_value(const Session *s, const Global *g, Value *out);
 

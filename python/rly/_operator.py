@@ -10,6 +10,9 @@ import numpy as np
 from . import _values as values
 from ._library import ffi, lib
 
+# The function is to be called for the result's shape, too.
+BY_RESULT = object()
+
 # What an operator of this thread raised last: the cause of the error to come.
 raised = threading.local()
 
@@ -48,10 +51,27 @@ def guarded(work):
     return run
 
 
+def fitted(given, dtype):
+    """A number takes the dtype, as numpy makes 2 * np.int32(1) an int64; but no
+    integer loses bits, and arrays are never converted."""
+    if (given.ndim or given.dtype == dtype
+            or not np.can_cast(given.dtype, dtype, "same_kind")):
+        return given
+    made = given.astype(dtype)
+    return made if dtype.kind == "f" or made == given else given
+
+
 def callbacks(function, shape):
+    early = threading.local()  # the result whose shape was asked for
+
+    def result_of(call):
+        made, early.result = getattr(early, "result", None), None
+        return (np.asarray(function(*operands_of(call))) if made is None
+                else made)
+
     def compute(call):
-        given = np.asarray(function(*operands_of(call)))
         to = array_over(call.result, writable=True)
+        given = fitted(result_of(call), to.dtype)
         if given.dtype != to.dtype or given.shape != to.shape:
             raise TypeError(f"the operator gave {given.dtype} of shape "
                             f"{given.shape}, not {to.dtype} of {to.shape}")
@@ -59,7 +79,12 @@ def callbacks(function, shape):
             to[...] = given
 
     def measure(call, dims):
-        found = shape(*operands_of(call))
+        early.result = None
+        if shape is BY_RESULT:
+            early.result = np.asarray(function(*operands_of(call)))
+            found = early.result.shape
+        else:
+            found = shape(*operands_of(call))
         if len(found) != call.result.rank:
             raise TypeError(f"the operator's shape is {tuple(found)}, not one "
                             f"of rank {call.result.rank}")
@@ -84,3 +109,30 @@ def add(program, signature, function, gradient, effect, shape):
         "run": run, "shape": measure})
     program.check(lib.rly_operator_add(program.handle, operator))
     return run, measure
+
+
+def tensor_text(program, t):
+    """A tensor type in a signature; None: it is no tensor's."""
+    if lib.rly_type_kind(t) != lib.RLY_TENSOR or lib.rly_type_rank(t) < 0:
+        return None
+    return program.text_of_type(t)
+
+
+def name_of(program, function, t):
+    """The operator that stands for a function of Python as a value of type `t`;
+    each is added to the program once."""
+    key = function, t
+    if key not in program._callables:
+        wanted = program.text_of_type(t)
+        fields = [lib.rly_type_field(t, i)
+                  for i in range(lib.rly_type_field_count(t))]
+        *params, result = [tensor_text(program, field) for field in fields]
+        if not params or None in params or result is None:
+            raise TypeError(f"{wanted} is wanted: a function of Python takes and "
+                            "gives tensors")
+        name = f"python_{len(program._callables)}"
+        given = ", ".join(f"%x{i}: {text}" for i, text in enumerate(params))
+        program.operator(f"op @{name}({given}) -> {result}", effect=True,
+                         shape=BY_RESULT if "?" in result else None)(function)
+        program._callables[key] = name
+    return program._callables[key]

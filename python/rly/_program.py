@@ -136,7 +136,7 @@ class Program:
         if not self.handle:
             raise failure(lib.RLY_LIMIT, self.context)
         self._types, self._classes, self._found = {}, {}, {}
-        self._operators = []
+        self._operators, self._callables = [], {}
         self._session = None
         self.data = Namespace(self._find_class)
 
@@ -227,6 +227,10 @@ class Program:
         if name.startswith("__") or not self.has(name):
             raise AttributeError(f"the program has no function @{name}")
         return self.session_of_its_own.function(name)
+
+    def __getitem__(self, name):
+        """A function whose name is a word or a method of Python's: p["or"]."""
+        return self.session_of_its_own[name]
 
     def __dir__(self):
         return [*super().__dir__(),
@@ -557,10 +561,25 @@ class Session:
             raise AttributeError(name)
         return self.function(name)
 
+    def __getitem__(self, name):
+        try:
+            return self.function(name)
+        except AttributeError as error:
+            raise KeyError(str(error)) from None
+
     def call(self, function, *args, **options):
         """Calls a function by name; options as of Bound.__call__."""
         f = function if isinstance(function, Bound) else self.function(function)
         return f(*args, **options)
+
+    def function_value(self, function, t):
+        """A handle on a function of the program, or on one of Python, which is
+        made an operator of the program."""
+        name = (function.__name__ if isinstance(function, Bound)
+                else operators.name_of(self.program, function, t))
+        return values.checked(self, lib.rly_value_of_function(
+            self.handle, lib.rly_program_function(self.program.handle,
+                                                  name.encode())))
 
     def call_value(self, function, args):
         with self.turn:

@@ -8,7 +8,10 @@
     List[A]                    list
     Option[A]                  None, or the value itself
     Node(left: ..., ...)       an instance of program.data.Node
-    fn (A) -> B, ref(A)        a handle; of a function, one that can be called
+    fn (A) -> B                a handle that can be called; in, also a function
+                               of the program, or of Python where A and B are
+                               tensors
+    ref(A)                     a handle
 
 Elements come out without a copy: the array shares the tensor's memory, is
 read-only, and keeps it alive.  They go in copied, or with copy=False borrowed:
@@ -381,6 +384,8 @@ def to_c(session, t, value, copy=True):
         return tuple_to_c(session, t, value, copy)
     if kind == lib.RLY_CONSTRUCTOR:
         return data_to_c(session, t, value, copy)
+    if kind == lib.RLY_FUNCTION and callable(value):
+        return session.function_value(value, t)
     wanted = take_text(session.context,
                        lib.rly_type_text(session.program.handle, t))
     raise TypeError(f"{wanted} is wanted: only a value that rly gave will do")

@@ -63,8 +63,8 @@ def test_tuples_and_lists():
     many = list(range(20000))  # deeper than any stack
     assert p.double(many) == [2 * i for i in many]
     assert p.first([7, 8]) == 7 and p.first([]) is None
-    assert p.__getattr__("or")(None, 3) == 3
-    assert p.__getattr__("or")(2, 3) == 2
+    assert p["or"](None, 3) == 3
+    assert p["or"](2, 3) == 2
     with pytest.raises(TypeError, match="tuple of 2"):
         p.swap((1, 2, 3))
 
@@ -127,6 +127,48 @@ def test_functions_as_values():
     add = p.adder(5)
     assert isinstance(add, rly.Function) and add(np.int32(2)) == 7
     assert add.type == "fn (int32) -> int32"
+
+
+HIGHER = """
+def @twice(%f: fn (Tensor[(?), float32]) -> Tensor[(?), float32],
+           %x: Tensor[(?), float32]) { %f(%f(%x)) }
+def @fold(%f: fn (int32, int32) -> int32, %l: List[int32]) {
+  @foldl(%f, 0, %l) }
+def @add(%a: int32, %b: int32) -> int32 { %a + %b }
+def @pairs(%f: fn ((int32, int32)) -> int32) { %f((1, 2)) }
+"""
+
+
+def test_functions_as_arguments():
+    p = rly.program(HIGHER)
+    x = np.array([1, 2], F32)
+    calls = []
+
+    def doubled(y):  # twice as long
+        calls.append(len(y))
+        return np.concatenate([y, y])
+    np.testing.assert_array_equal(p.twice(doubled, x), np.tile(x, 4))
+    assert calls == [2, 4]  # each call is one of the function
+    np.testing.assert_array_equal(p.twice(lambda y: y * 3, x), x * 9)
+    assert p.fold(lambda a, b: a + 10 * b, [1, 2, 3]) == 60
+    assert p.fold(p["add"], [1, 2, 3]) == 6 == p.fold(max, [1, 6, 3])
+    names = len(p.names)
+    assert p.fold(max, [3, 2]) == 3 and len(p.names) == names  # added once
+    with pytest.raises(rly.RunError, match="no good") as caught:
+        def fails(a, b):
+            raise KeyError("no good")
+        p.fold(fails, [1])
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(rly.RunError, match="int64"):
+        p.fold(lambda a, b: np.int64(2**31), [1])
+    with pytest.raises(rly.RunError, match="float64"):
+        p.fold(lambda a, b: 1.0, [1])
+    with pytest.raises(TypeError, match="gives tensors"):
+        p.pairs(lambda pair: pair[0])
+    with pytest.raises(TypeError, match="is wanted"):
+        p.fold(3, [1])
+    with pytest.raises(rly.Refused, match="argument 1"):
+        p.fold(p.pairs, [1])
 
 
 # --- Memory ---------------------------------------------------------------------
@@ -332,6 +374,8 @@ def test_errors(tmp_path):
         p.div(rly.program("def @f() { fn (%x: int32) { %x } }").f())
     with pytest.raises(AttributeError):
         p.nothing
+    with pytest.raises(KeyError, match="no function @nothing"):
+        p["nothing"]
     with pytest.raises(TypeError, match=r"div\(\) takes \(a\)"):
         p.div(1, 2)
     with pytest.raises(rly.Refused, match="none.rly"):

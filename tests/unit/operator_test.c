@@ -195,8 +195,111 @@ static void test_refused(void **state) {
   assert_int_equal(seen.released, 1);
 }
 
+/* --- Functions as values -------------------------------------------------- */
+
+/* x * 10 + 1, on scalars. */
+static bool ten_times(void *data, rly_operator_call *call) {
+  ++*(int *)data;
+  float x = *(const float *)call->operands[0].data;
+  *(float *)call->result.data = x * 10 + 1;
+  return true;
+}
+
+static const char higher[] =
+    "def @twice(%f: fn (float32) -> float32, %x: float32) { %f(%f(%x)) }\n"
+    "def @of(%f: fn (float32) -> float32) { Some(%f) }\n"
+    "def @plain(%x: float32) -> float32 { %x - 1f }\n"
+    "let @k = 5f;\n"
+    "let @bound = fn (%x: float32) { %x * @k };\n"
+    "def @wrong(%x: int32) -> int32 { %x }\n";
+
+static float twice(rly_session *s, rly_value *f, float x) {
+  rly_value *y = NULL, *v = rly_value_of_elements(s, "float32", 0, NULL, &x);
+  assert_int_equal(rly_session_call(s, "twice", 2, (rly_value *[]){f, v}, &y),
+                   RLY_OK);
+  float result = *(const float *)rly_value_elements(y);
+  rly_value_free(v);
+  rly_value_free(y);
+  return result;
+}
+
+static rly_value *function(rly_program *p, rly_session *s, const char *name) {
+  return rly_value_of_function(s, rly_program_function(p, name));
+}
+
+/* An operator of the host, a definition and a `let` are arguments, are called,
+ * and stay in values that are made of them. */
+static void test_functions_as_values(void **state) {
+  (void)state;
+  int calls = 0;
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = rly_program_new(cx);
+  rly_operator op = {.signature = "op @ten(%x: float32) -> float32",
+                     .run = ten_times,
+                     .data = &calls};
+  assert_int_equal(rly_operator_add(p, &op), RLY_OK);
+  assert_int_equal(rly_program_add_text(p, "higher", higher, strlen(higher), 0),
+                   RLY_OK);
+  rly_session *s = rly_session_new(p, NULL);
+  rly_value *ten = function(p, s, "ten"), *plain = function(p, s, "plain"),
+            *bound = function(p, s, "bound"), *y = NULL, *z = NULL;
+  assert_int_equal(rly_value_kind(ten), RLY_FUNCTION);
+  assert_true(twice(s, ten, 3) == 311);
+  assert_int_equal(calls, 2);
+  assert_true(twice(s, plain, 3) == 1);
+  assert_true(twice(s, bound, 3) == 75);
+  assert_int_equal(rly_session_call(s, "of", 1, &ten, &y), RLY_OK);
+  rly_value_free(ten);
+  rly_value *held = rly_value_field(y, 0);
+  float one = 1;
+  rly_value *x = rly_value_of_elements(s, "float32", 0, NULL, &one);
+  assert_int_equal(rly_value_call(held, 1, &x, &z), RLY_OK);
+  assert_true(*(const float *)rly_value_elements(z) == 11);
+  rly_value_free(z);
+  /* what does not fit, is none, or is another program's */
+  rly_value *wrong = function(p, s, "wrong");
+  assert_int_equal(
+      rly_session_call(s, "twice", 2, (rly_value *[]){wrong, x}, &z),
+      RLY_REFUSED);
+  rly_program *other = host_program(cx, "def @plain(%x: int32) { %x }");
+  assert_null(function(other, s, "plain"));
+  assert_null(rly_value_of_function(s, NULL));
+  assert_null(rly_value_of_function(NULL, rly_program_function(p, "ten")));
+  rly_value *all[] = {plain, bound, y, held, x, wrong};
+  for (int i = 0; i < 6; i++) rly_value_free(all[i]);
+  rly_session_free(s);
+  rly_program_free(p);
+  rly_program_free(other);
+  rly_context_free(cx);
+}
+
+/* A `let` that failed has no function, which is told. */
+static void test_no_function(void **state) {
+  (void)state;
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = host_program(
+      cx,
+      "def @fails(%n: int32) { fn (%x: int32) { %x + 1 / %n } }\n"
+      "def @made(%n: int32) { let %k = 1 / %n; fn (%x: int32) { %x + %k } "
+      "}\nlet @f = @made(0);\n");
+  rly_session *s = rly_session_new(p, NULL);
+  assert_null(function(p, s, "f"));
+  rly_diagnostic d;
+  assert_true(rly_session_diagnostic_get(s, 0, &d));
+  assert_string_equal(d.code, "E0602");
+  rly_session_diagnostics_clear(s);
+  assert_null(function(p, s, "f"));
+  assert_true(rly_session_diagnostic_get(s, 0, &d));
+  assert_string_equal(d.code, "E0504");
+  rly_session_free(s);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_functions_as_values),
+      cmocka_unit_test(test_no_function),
       cmocka_unit_test(test_views_are_contiguous),
       cmocka_unit_test(test_failures),
       cmocka_unit_test(test_misuse_from_within),

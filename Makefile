@@ -476,6 +476,16 @@ serial:         ## the kernels in a build without OpenMP, tested
 	  $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
 	@prove $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
 
+# Both compilers' warnings are errors.  The syntax alone takes half a minute.
+CLANG_SRC = $(lib_src) $(isa_src) $(rly_src) $(unit_src) $(conf_src) \
+            $(bench_src) $(fuzz_src) $(wildcard fuzz/guided/*.c)
+clang: $(gen_hdr) ## clang's warnings, without building
+	@command -v clang > /dev/null || \
+	  { echo 'make clang needs clang: make deps-guided'; exit 1; }
+	$(Q)printf '%s\n' $(sort $(CLANG_SRC)) | xargs -n 20 -P 2 clang \
+	  $(PREPROCESS) -std=gnu11 -O1 $(filter-out -fopenmp,$(FIXED)) \
+	  $(FLAGS_lib) -Wall -Wextra -Werror -fsyntax-only
+
 neon:           ## the kernels for ARM, cross-compiled, tested under qemu
 	@tests/neon/run
 
@@ -571,15 +581,16 @@ fuzz-passes: $(differ) ## what passes make of such programs, drawn by the seed
 	@$(differ) --ways 1 --count $(N) --seed $(SEED) --size $(SIZE)
 
 # libFuzzer comes with clang.  The corpus is kept between runs.
-guided: all     ## fuzzing by coverage: TARGET=prompt or files, TIME seconds
+guided: all     ## fuzzing by coverage: a TARGET of fuzz/guided, TIME seconds
 	@command -v clang > /dev/null || \
 	  { echo 'make guided needs clang: make deps-guided'; exit 1; }
 	@$(MAKE) --no-print-directory MODE=guided CC=clang \
 	  build/guided/fuzz/guided/$(TARGET)
 	@sh fuzz/guided/run $(TARGET) $(TIME) $(SEED)
 
+$(B)/fuzz/guided/passes: $(B)/fuzz/duel.o
 $(B)/fuzz/guided/%: $(B)/fuzz/guided/%.o $(LIB)
-	$(Q)$(LINK) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) -fsanitize=fuzzer $(filter %.o,$^) $(LIB) $(LDLIBS) -o $@
 
 fuzz-attrs: $(fuzz_attrs) ## N programs an operator, of hostile numbers
 	@$(fuzz_attrs) --count $(N) --seed $(SEED)

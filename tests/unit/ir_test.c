@@ -185,7 +185,8 @@ static void types_print_as_relay_does(void **state) {
   Adt nat = {.name = name_of(&w->names, "nat")};
   Adt list = {.name = name_of(&w->names, "List")};
   const Type *args[] = {type_adt(t, &list, 1, (const Type *[]){i32(w)})};
-  const Type *tensor = type_tensor(t, DT_FLOAT32, 2, (Dim[]){2, DIM_ANY});
+  const Type *tensor =
+      type_tensor(t, DT_FLOAT32, 2, (Dim[]){dim_of(2), DIM_ANY});
   prints_as(w, i32(w), 0, "int32");
   prints_as(w, type_scalar(t, DT_BFLOAT16), 0, "bfloat16");
   prints_as(w, type_unit(t), 0, "()");

@@ -4,7 +4,7 @@
  *   bench_open(&b);
  *   Call c = call(&b, "sum");
  *   call_arg(&c, floats(&b, DT_FLOAT32, 2, (int64_t[]){2, 3}, values));
- *   call_ints(&c, ATTR_axis, 1, (Dim[]){1});
+ *   call_ints(&c, ATTR_axis, 1, (Dim[]){dim_of(1)});
  *   Tensor *out = call_run(&c);
  *   bench_close(&b);                  drops everything, fails on a leak     */
 #ifndef TESTS_UNIT_OPS_H

@@ -4,15 +4,20 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "onnx/import.h"
 
 /* --- Messages ------------------------------------------------------------- */
 
 /* Names in a file may hold anything. */
 const char *shown(Import *im, const char *text) {
-  char *copy = arena_strndup(im->arena, text, strnlen(text, 80));
+  size_t len = strnlen(text, 80);
+  char *copy = arena_strndup(im->arena, text, len);
   for (char *p = copy; p && *p; p++)
     if ((unsigned char)*p < ' ' || *p == 127) *p = '?';
+  /* Bytes that are no UTF-8, or a character that is cut in two. */
+  for (size_t at = 0; copy && (at += utf8_check(copy + at, len - at)) < len;)
+    copy[at] = '?';
   return copy ? copy : "";
 }
 

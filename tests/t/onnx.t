@@ -98,6 +98,13 @@ gives(rly('run', file('names.onnx', model(
         input('a.1.b', 1), output('a.1', 1))), 'a.1.b=0f'),
       0, qr/^1f$/m, '', 'names that do not fit');
 
+# In a comment, bytes that are no UTF-8, and a character that the 80th byte ends
+# within.
+gives(rly('check', file('bytes.onnx', model(
+        node('Neg', ["x\xFF"], ['y']), input("x\xFF", 1), output('y', 1))
+        . bytes_of(2, "by \xFF" . "\xC3\xA9" x 60))),
+      0, '', '', 'texts that are no UTF-8');
+
 # --- External data ---------------------------------------------------------
 
 sub entry { bytes_of(13, bytes_of(1, $_[0]) . bytes_of(2, $_[1])) }

@@ -195,12 +195,20 @@ static bool result_adjoint(Sweep *w, Adjoint *a, int i, Value like,
   return out->tensor || vm_out_of_memory(s);
 }
 
-bool sweep_invoke(Sweep *w, Function *f, Value *window, Value *result) {
+/* As a session's entry, for a tuple that is returned unboxed. */
+static const Word unboxed_entry[] = {
+    {.op = INS_call_unboxed, .c = RESULTS_MOST},
+    {.word = 0},
+    {.regs = {0, 1, 2, 3}},
+    {.op = INS_halt}};
+
+bool sweep_invoke(Sweep *w, Function *f, Value *window) {
   Session *s = w->s;
   Value *regs = s->regs;
   *s->frame_top++ = (Frame){w->pc + 2, regs};
   s->regs = s->left;
-  if (!vm_call(s, f, window, s->entry + 2)) {
+  if (!vm_call(s, f, window,
+               (f->result_count ? unboxed_entry : s->entry) + 2)) {
     s->frame_top--;
     s->regs = regs;
     s->pc = w->pc;
@@ -212,7 +220,6 @@ bool sweep_invoke(Sweep *w, Function *f, Value *window, Value *result) {
   s->frame_top--;
   s->regs = regs;
   s->pc = w->pc;
-  *result = s->left[0];
   return true;
 }
 
@@ -355,7 +362,7 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   const Type *type = (const Type *)(uintptr_t)f[RECORD_RULE].bits;
   int n = type->count, made = 0;
   Function *rule = vm_dual_function(s, kept[0].cell);
-  Value *window = s->regs + w->pc->c, result;
+  Value *window = s->regs + w->pc->c;
   if (window + n + 4 >= s->stack_end)
     return vm_fault(s, E0702, "recursion too deep: no room for a rule");
   bool ok = true;
@@ -373,7 +380,8 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
     return sweep_drop_arguments(s, rule, window, made > 0 ? made - 1 : 0);
   window[++made] = kept[0];
   if (rule->nparams > (uint32_t)made) obj_keep(kept[0].obj);
-  if (!sweep_invoke(w, rule, window, &result)) return false;
+  if (!sweep_invoke(w, rule, window)) return false;
+  Value result = s->left[0];
   for (int i = 0; ok && i < n; i++) {
     const Type *t = type->args[i];
     if (!type_is_object(t) || t->kind == TY_FN || t->kind == TY_REF) continue;
@@ -440,10 +448,11 @@ static bool sweep_record(Sweep *w, Adjoint *a, bool last) {
     return false;
   }
   Function *rule = w->dual ? d->dual : d->plain;
-  Value *window = s->regs + w->pc->c, result;
+  Value *window = s->regs + w->pc->c;
   if (!put_arguments(w, a, d, window, &count))
     return sweep_drop_arguments(s, rule, window, count);
-  if (!sweep_invoke(w, rule, window, &result)) return false;
+  if (!sweep_invoke(w, rule, window)) return false;
+  Value result = s->left[0];
   bool ok = add_parts(w, a->record, d, result.cell);
   obj_drop(&s->store, result.obj);
   return ok;

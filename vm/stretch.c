@@ -2,8 +2,6 @@
  * one, and makes its record.  stretch_pull.c sweeps it. */
 #include "vm/stretch.h"
 
-#include <string.h>
-
 /* --- In ------------------------------------------------------------------- */
 
 /* The operators between run on plain values, so no operand may be of two
@@ -53,30 +51,29 @@ static int look_at(const Session *s, const uint16_t *list, int n,
   return level;
 }
 
-/* The value below the record, and a reference to the record.  Takes the
- * register's value. */
-static Value take_primal(Session *s, const Input *input) {
-  Value primal = input->active;
+/* The value below the record, scalars as bits, and a reference to the record if
+ * `keeps`.  Takes the register's value; of a Dual that dies the references pass
+ * on. */
+static Value take_primal(Session *s, const Type *type, const Input *input,
+                         bool keeps) {
+  Value value = input->value, primal = input->active, bits;
+  bool scalar = type_is_scalar(type), dies = false;
   if (input->record) {
-    primal = dual_primal(input->active);
-    if (input->active.obj == input->value.obj &&
-        obj_unshared(input->value.obj)) {
-      pool_free(&s->store.heap.pool, input->value.cell,
-                sizeof(Cell) + 3 * sizeof(Value));
-      return primal;
-    }
-    obj_keep(&input->record->obj);
+    primal = dual_primal(primal);
+    dies = input->active.obj == value.obj && obj_unshared(value.obj);
   }
-  obj_keep(primal.obj);
-  obj_drop(&s->store, input->value.obj);
-  return primal;
-}
-
-static Value unboxed(Session *s, const Type *type, Value v) {
-  if (!type_is_scalar(type)) return v;
-  Value bits = tensor_bits_at(v.tensor, 0);
-  tensor_drop(&s->store.heap, v.tensor);
-  return bits;
+  if (scalar) bits = bits_load((DType)type->dtype, primal.tensor->data);
+  if (dies) {
+    pool_free(&s->store.heap.pool, value.cell,
+              sizeof(Cell) + 3 * sizeof(Value));
+    if (!keeps) obj_drop(&s->store, &input->record->obj);
+    if (scalar) tensor_drop(&s->store.heap, primal.tensor);
+  } else {
+    if (input->record && keeps) obj_keep(&input->record->obj);
+    if (!scalar) obj_keep(primal.obj);
+    obj_drop(&s->store, value.obj);
+  }
+  return scalar ? bits : primal;
 }
 
 static Cell *record_new(Session *s, const StretchSite *site, int level) {
@@ -110,37 +107,41 @@ static Cell *record_before(const Session *s, const StretchSite *site, int level,
   return NULL;
 }
 
+/* Does this step's input i come from where that of the steps before did? */
+static bool source_fits(const Value *f, int n, int i, const Input *in,
+                        bool recurs) {
+  const Cell *steps = f[RECORD_STEPS].cell;
+  if (steps) {
+    unsigned source = step_sources(steps)[i];
+    if (recurs) return source == in->index;
+    if (source != SOURCE_SAME) return false;
+  }
+  return recurs || (f[RECORD_ARGS + i].cell == in->record &&
+                    (!in->record || input_index(f, n, i) == in->index));
+}
+
 /* Are these inputs all that there is of the record's results, but for those
- * that are the same in all steps?  Then `sources` says which is which. */
+ * that are the same in all steps? */
 static bool continues(const StretchSite *site, const Cell *r,
-                      const Input *inputs, Value *sources) {
+                      const Input *inputs) {
   const Value *f = cell_fields((Cell *)r);
   int n = site->input_count, uses = 0;
   for (int i = 0; i < n; i++) {
     const Input *in = &inputs[i];
-    uint64_t source = SOURCE_SAME;
-    if (in->record == r) {
-      if (in->active.obj != in->value.obj || !obj_unshared(in->value.obj))
-        return false;
-      source = in->index;
-      uses++;
-    } else if (f[RECORD_ARGS + i].cell != in->record ||
-               (in->record && input_index(f, n, i) != in->index)) {
+    bool recurs = in->record == r;
+    if (!source_fits(f, n, i, in, recurs)) return false;
+    if (!recurs) continue;
+    if (in->active.obj != in->value.obj || !obj_unshared(in->value.obj))
       return false;
-    }
-    sources[i / SOURCES].bits |= source << SOURCE_BITS * (i % SOURCES);
+    uses++;
   }
-  if (r->obj.count != uses) return false;
-  const Cell *steps = f[RECORD_STEPS].cell;
-  const Value *before =
-      steps ? cell_fields((Cell *)steps) + STEPS_SOURCES : sources;
-  return before[0].bits == sources[0].bits && before[1].bits == sources[1].bits;
+  return r->obj.count == uses;
 }
 
 /* A cell for more steps, after those that the record has; false without memory.
  */
 static bool steps_new(Session *s, const StretchSite *site, Cell *r,
-                      const Value *sources) {
+                      const Input *inputs) {
   enum { LEAST = 8, MOST = 1 << 13 };
   Cell *older = cell_fields(r)[RECORD_STEPS].cell;
   uint64_t room = LEAST;
@@ -148,9 +149,10 @@ static bool steps_new(Session *s, const StretchSite *site, Cell *r,
   if (room * (uint64_t)site->saved_count > MOST) room /= 2;
   Cell *c = blank_cell(s, 0, STEPS_SAVED + (int)room * site->saved_count);
   if (!c) return false;
-  Value *f = cell_fields(c);
-  f[STEPS_ROOM].bits = room;
-  memcpy(f + STEPS_SOURCES, sources, SOURCE_WORDS * sizeof *sources);
+  cell_fields(c)[STEPS_ROOM].bits = room;
+  uint8_t *sources = (uint8_t *)(cell_fields(c) + STEPS_SOURCES);
+  for (int i = 0; i < site->input_count; i++)
+    sources[i] = inputs[i].record == r ? (uint8_t)inputs[i].index : SOURCE_SAME;
   if (older) set_field(c, STEPS_OLDER, (Value){.cell = older});
   set_field(r, RECORD_STEPS, (Value){.cell = c});
   return true;
@@ -162,7 +164,8 @@ static void steps_add(const StretchSite *site, Cell *r) {
   Value *f = cell_fields(steps);
   int count = site->saved_count, first = first_saved(site->input_count);
   int at = STEPS_SAVED + (int)f[STEPS_COUNT].bits++ * count;
-  memcpy(f + at, cell_fields(r) + first, (size_t)count * sizeof *f);
+  const Value *from = cell_fields(r) + first;
+  for (int i = 0; i < count; i++) f[at + i] = from[i];
   for (uint64_t left = site->saved_objects; left; left &= left - 1) {
     int i = __builtin_ctzll(left);
     set_field(steps, at + i, f[at + i]);
@@ -174,13 +177,12 @@ static void steps_add(const StretchSite *site, Cell *r) {
  * NULL: there is none, or memory ran out. */
 static Cell *record_of_step(Session *s, const StretchSite *site, int level,
                             const Input *inputs) {
-  Value sources[SOURCE_WORDS] = {{0}};
   Cell *r = record_before(s, site, level, inputs);
-  if (!r || !continues(site, r, inputs, sources)) return NULL;
+  if (!r || !continues(site, r, inputs)) return NULL;
   const Cell *steps = cell_fields(r)[RECORD_STEPS].cell;
   const Value *f = steps ? cell_fields((Cell *)steps) : NULL;
   bool full = !f || f[STEPS_COUNT].bits == f[STEPS_ROOM].bits;
-  if (full && !steps_new(s, site, r, sources)) return NULL;
+  if (full && !steps_new(s, site, r, inputs)) return NULL;
   steps_add(site, r);
   obj_keep(&r->obj);
   return r;
@@ -205,14 +207,11 @@ bool vm_stretch_in(Session *s, const Word *pc) {
   }
   if (!r) return vm_out_of_memory(s);
   for (int i = 0; i < n; i++) {
-    Value v = take_primal(s, &inputs[i]);
-    s->regs[list[n + i]] = unboxed(s, stretch->types[i], v);
-    if (made && inputs[i].record) {
-      set_field(r, RECORD_ARGS + i, (Value){.cell = inputs[i].record});
-      set_input_index(cell_fields(r), n, i, inputs[i].index);
-    } else if (inputs[i].record) {
-      obj_drop(&s->store, &inputs[i].record->obj);
-    }
+    const Input *in = &inputs[i];
+    s->regs[list[n + i]] = take_primal(s, stretch->types[i], in, made);
+    if (!made || !in->record) continue;
+    set_field(r, RECORD_ARGS + i, (Value){.cell = in->record});
+    set_input_index(cell_fields(r), n, i, in->index);
   }
   s->regs[pc->a].cell = r;
   return true;
@@ -249,38 +248,48 @@ static void set_number(Cell *r, uint64_t number) {
   cell_fields(r)[RECORD_ORDER].bits = order_at(record_level(r), number);
 }
 
+/* What the sweep reads goes from the listed registers to the record. */
+static void save(const Session *s, const StretchSite *site,
+                 const uint16_t *list, Cell *r) {
+  int first = first_saved(site->input_count);
+  Value *f = cell_fields(r) + first;
+  for (int i = 0; i < site->saved_count; i++) f[i] = s->regs[list[i]];
+  for (uint64_t left = site->saved_objects; left; left &= left - 1) {
+    int i = __builtin_ctzll(left);
+    set_field(r, first + i, f[i]);
+  }
+}
+
+static void drop_saved(Session *s, const StretchSite *site,
+                       const uint16_t *list) {
+  for (uint64_t left = site->saved_objects; left; left &= left - 1)
+    obj_drop(&s->store, s->regs[list[__builtin_ctzll(left)]].obj);
+}
+
 /* Results that fail to be made leave everything to the function. */
 bool vm_stretch_out(Session *s, const Word *pc) {
   const StretchSite *site = pc[1].data;
   const Stretch *stretch = site->stretch;
   const uint16_t *list = ins_list(pc);
   const uint16_t *from = list + site->saved_count, *to = list + pc->b;
-  Cell *record = s->regs[pc->a].cell, *r = record;
-  if (r == site->none) r = NULL;
+  Cell *record = s->regs[pc->a].cell;
+  Cell *r = record == site->none ? NULL : record;
   Value outs[STRETCH_OUTS];
-  int made = 0;
-  for (; made < stretch->out_count; made++) {
+  int made = 0, count = stretch->out_count;
+  for (; made < count; made++) {
     const Type *type = stretch->types[stretch->outs[made]];
     if (!wrap(s, type, s->regs[from[made]], r, made, &outs[made])) break;
   }
   if (r) set_number(r, ++s->record_count);
-  if (made < stretch->out_count || (r && !again_made(s, r))) {
+  if (made < count || (r && !again_made(s, r))) {
     while (made-- > 0)
       unwrap(s, stretch->types[stretch->outs[made]], s->regs[from[made]],
              outs[made]);
     return vm_out_of_memory(s);
   }
-  bool blank = r && record_is_blank(r);
-  int at = first_saved(site->input_count);
-  for (int i = 0; i < site->saved_count; i++) {
-    Value v = s->regs[list[i]];
-    bool counted = !type_is_scalar(stretch->types[site->saved[i]]);
-    if ((!r || blank) && counted) obj_drop(&s->store, v.obj);
-    else if (blank) continue;
-    else if (r && counted) set_field(r, at + i, v);
-    else if (r) cell_fields(r)[at + i] = v;
-  }
-  for (int i = 0; i < stretch->out_count; i++) s->regs[to[i]] = outs[i];
+  if (!r || record_is_blank(r)) drop_saved(s, site, list);
+  else save(s, site, list, r);
+  for (int i = 0; i < count; i++) s->regs[to[i]] = outs[i];
   if (r) obj_drop(&s->store, &r->obj);
   return true;
 }

@@ -24,8 +24,9 @@
 enum { INDEX_BITS = 16, INDEX_MOST = (1 << INDEX_BITS) - 1, INDICES = 4 };
 
 static inline uint64_t input_index(const Value *f, int n, int i) {
-  return f[RECORD_ARGS + n + i / INDICES].bits >> INDEX_BITS * (i % INDICES) &
-         INDEX_MOST;
+  unsigned at = (unsigned)i / INDICES,
+           shift = INDEX_BITS * ((unsigned)i % INDICES);
+  return f[RECORD_ARGS + n + (int)at].bits >> shift & INDEX_MOST;
 }
 
 static inline void set_input_index(Value *f, int n, int i, uint64_t index) {
@@ -43,18 +44,22 @@ static inline int first_saved(int n) {
  * there are any but the latest. */
 enum { RECORD_STEPS = RECORD_RULE };
 
-enum { STEPS_OLDER, STEPS_COUNT, STEPS_ROOM, STEPS_SOURCES, SOURCE_WORDS = 2 };
-enum { STEPS_SAVED = STEPS_SOURCES + SOURCE_WORDS };
-
 /* What an input of each step but the first is: the result of this number of the
- * step before, or of all steps the same. */
-enum { SOURCE_BITS = 5, SOURCES = 12, SOURCE_SAME = (1 << SOURCE_BITS) - 1 };
-static_assert((int)SOURCES * SOURCE_WORDS >= (int)STRETCH_INPUTS &&
-                  (int)STRETCH_OUTS <= (int)SOURCE_SAME,
+ * step before, or of all steps the same.  A byte for each input. */
+enum { SOURCE_SAME = UINT8_MAX, SOURCE_WORDS = STRETCH_INPUTS / 8 };
+static_assert(STRETCH_INPUTS % 8 == 0 && (int)STRETCH_OUTS < (int)SOURCE_SAME,
               "a place for each");
 
-static inline unsigned step_source(const Value *words, int i) {
-  return words[i / SOURCES].bits >> SOURCE_BITS * (i % SOURCES) & SOURCE_SAME;
+enum {
+  STEPS_OLDER,
+  STEPS_COUNT,
+  STEPS_ROOM,
+  STEPS_SOURCES,
+  STEPS_SAVED = STEPS_SOURCES + SOURCE_WORDS
+};
+
+static inline const uint8_t *step_sources(const Cell *steps) {
+  return (const uint8_t *)(cell_fields((Cell *)steps) + STEPS_SOURCES);
 }
 
 /* Is a saved value an object? */

@@ -22,8 +22,8 @@ typedef struct SweptStep {
   int n;    /* inputs */
   Cell *cell;
   int at;
-  uint64_t left;        /* steps before it in the cell */
-  const Value *sources; /* NULL: it is the first */
+  uint64_t left;          /* steps before it in the cell */
+  const uint8_t *sources; /* NULL: it is the first */
   /* The plan: */
   const StretchRule *rule; /* NULL: there is no plan */
   StretchKey key;
@@ -38,7 +38,7 @@ typedef struct SweptStep {
 
 /* Of which result of the step before is input i; or SOURCE_SAME. */
 static unsigned source_of(const SweptStep *step, int i) {
-  return step->sources ? step_source(step->sources, i) : SOURCE_SAME;
+  return step->sources ? step->sources[i] : SOURCE_SAME;
 }
 
 static bool varies(const SweptStep *step, int i) {
@@ -71,7 +71,7 @@ static bool has_sum(const SweptStep *step, int i) {
   return part && part->form != SUM_ZERO && source_of(step, i) == SOURCE_SAME;
 }
 
-static uint32_t inputs_with_sums(const SweptStep *step) {
+static inline uint32_t inputs_with_sums(const SweptStep *step) {
   uint32_t sums = 0;
   for (int i = 0; i < step->n; i++)
     if (has_sum(step, i)) sums |= (uint32_t)1 << i;
@@ -182,33 +182,64 @@ static bool put_arguments(const SweptStep *step, Value *window, int *count) {
   return true;
 }
 
-/* Adds part i of the rule's result to the adjoint of its input. */
-static bool add_part(SweptStep *step, int i, const Type *type, Cell *from) {
+/* What a rule gave: a tuple, or its fields, of which part i and those after are
+ * still to be taken. */
+typedef struct Given {
+  const Function *rule;
+  Cell *tuple; /* NULL: the fields are unboxed */
+  Value fields[RESULTS_MOST];
+  int taken;
+} Given;
+
+/* The rule's result, which is in s->left. */
+static void given_start(const Session *s, const Function *rule, Given *given) {
+  given->rule = rule;
+  given->taken = 0;
+  given->tuple = rule->result_count ? NULL : s->left[0].cell;
+  for (uint32_t i = 0; i < rule->result_count; i++)
+    given->fields[i] = s->left[i];
+}
+
+/* The next part: a reference, where it is an object. */
+static Value given_next(Given *given) {
+  int i = given->taken++;
+  if (!given->tuple) return given->fields[i];
+  Value v = cell_fields(given->tuple)[i];
+  if (cell_field_counted(given->tuple, (uint64_t)i)) obj_keep(v.obj);
+  return v;
+}
+
+static void given_done(Session *s, Given *given) {
+  if (given->tuple) obj_drop(&s->store, &given->tuple->obj);
+  for (uint32_t i = (uint32_t)given->taken; i < given->rule->result_count; i++)
+    if (given->rule->result_counted[i])
+      obj_drop(&s->store, given->fields[i].obj);
+}
+
+/* Adds a part of the rule's result, which it takes, to an input's adjoint. */
+static bool add_part(SweptStep *step, StretchPart part, const Type *type,
+                     Value v) {
   Sweep *w = step->w;
   Session *s = w->s;
-  StretchPart part = step->rule->sweep.parts[i];
+  bool bits = type_is_scalar(type) && !w->dual;
   Part *to = input_part(step, part.input);
-  if (!to) return vm_out_of_memory(s);
-  if (part.kind == PART_ROWS) {
-    Value rows = sweep_field(s, from, i, type);
-    return part_add_product(s, to, rows, (Value){.bits = 0});
+  if (!to) {
+    if (!bits) obj_drop(&s->store, v.obj);
+    return vm_out_of_memory(s);
   }
-  if (part.kind == PART_PRODUCT) {
-    const Cell *pair = cell_fields(from)[i].cell;
-    Value a = sweep_field(s, pair, 0, type->args[0]);
-    Value b = sweep_field(s, pair, 1, type->args[1]);
-    return part_add_product(s, to, a, b);
-  }
-  if (type_is_scalar(type) && !w->dual) {
-    to->form = SUM_BITS;
+  if (part.kind == PART_SUM) {
+    to->form = bits ? SUM_BITS : SUM_OBJECT;
     to->dtype = (DType)type->dtype;
-    to->sum = cell_fields(from)[i];
+    to->sum = v;
     return true;
   }
-  to->sum = sweep_field(s, from, i, type);
-  if (!to->sum.obj) return vm_out_of_memory(s);
-  to->form = SUM_OBJECT;
-  return true;
+  if (part.kind == PART_ROWS)
+    return part_add_product(s, to, v, (Value){.bits = 0});
+  Value a = cell_fields(v.cell)[0], b = cell_fields(v.cell)[1];
+  obj_keep(a.obj);
+  obj_keep(b.obj);
+  obj_drop(&s->store, v.obj);
+  return part_add_product(s, to, a, b);
 }
 
 /* False after a fault. */
@@ -223,17 +254,19 @@ static bool sweep_step(SweptStep *step) {
     return true;
   }
   int count = 0;
-  Value *window = s->regs + w->pc->c, result;
+  Value *window = s->regs + w->pc->c;
   if (window + RULE_ARGS_MOST >= s->stack_end)
     return vm_fault(s, E0702, "recursion too deep: no room for a rule");
   if (!put_arguments(step, window, &count))
     return sweep_drop_arguments(s, g, window, count);
-  if (!sweep_invoke(w, g, window, &result)) return false;
+  if (!sweep_invoke(w, g, window)) return false;
   const Type *const *types = sweep->function->type->result->args;
+  Given given;
+  given_start(s, g, &given);
   bool ok = true;
   for (int i = 0; ok && i < sweep->part_count; i++)
-    ok = add_part(step, i, types[i], result.cell);
-  obj_drop(&s->store, result.obj);
+    ok = add_part(step, sweep->parts[i], types[i], given_next(&given));
+  given_done(s, &given);
   return ok;
 }
 
@@ -274,7 +307,7 @@ static void step_back(SweptStep *step, bool last) {
   step->left--;
   step->at = STEPS_SAVED + (int)step->left * step->site->saved_count;
   bool first = step->left == 0 && !steps[STEPS_OLDER].cell;
-  step->sources = first ? NULL : steps + STEPS_SOURCES;
+  step->sources = first ? NULL : step_sources(step->cell);
 }
 
 /* Makes the products that wait part of the sums; `*any`: is there a sum? */
@@ -301,8 +334,9 @@ bool sweep_stretch(Sweep *w, Adjoint *a, bool last) {
   step.cell = a->record;
   step.at = first_saved(site->input_count);
   step.left = 0;
-  step.sources = steps ? cell_fields(steps) + STEPS_SOURCES : NULL;
+  step.sources = steps ? step_sources(steps) : NULL;
   step.rule = NULL;
+  step.read_count = step.taken_count = 0;
   for (bool any;; step_back(&step, last)) {
     if (!settle(&step, &any)) return false;
     if (!any) return true;

@@ -74,8 +74,9 @@ bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
 /* One argument of a rule, of this type, from an object: takes it. */
 Value sweep_argument(Sweep *w, const Type *type, Value v);
 /* Runs `f`, whose arguments stand in its window, from within an instruction.
- * After a fault everything is unwound. */
-bool sweep_invoke(Sweep *w, Function *f, Value *window, Value *result);
+ * Its result, or the fields of an unboxed one, are then in s->left.  After a
+ * fault everything is unwound. */
+bool sweep_invoke(Sweep *w, Function *f, Value *window);
 /* Drops the arguments of a call that will not happen.  Always false. */
 bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
                           int count);

@@ -443,7 +443,7 @@ const StretchRule *stretch_rule(Code *c, StretchSite *site, StretchKey key) {
     Env *plain = ARENA_NEW(&c->arena, Env);
     *plain = (Env){0};
     Function *f = code_global(c, rule->sweep.function, plain, false);
-    rule->plain = code_owning(c, f);
+    rule->plain = code_unboxed(c, code_owning(c, f));
     rule->dual = code_owning(c, code_dual(c, f));
   }
   if (mem_exhausted(c->program->mem) || mem_exhausted(c->mem)) return NULL;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/walk.h"
+
 /* --- Chance --------------------------------------------------------------- */
 
 uint64_t rng_next(Rng *r) {
@@ -250,14 +252,39 @@ static const AttrExpr *draw_attr(RuleBound *b, Rng *r, const AttrSpec *spec,
 
 /* --- Constants ------------------------------------------------------------ */
 
+/* One of the numbers that the condition mentions, by chance; NULL: it mentions
+ * none. */
+static const Tensor *draw_mentioned(const RuleBound *b, Rng *r) {
+  ExprWalk w;
+  const Tensor *found = NULL;
+  int met = 0;
+  if (!b->rule->when) return NULL;
+  expr_walk_start(&w, b->p->mem, WALK_ENTER, b->rule->when);
+  while (expr_walk_next(&w))
+    if (w.at->kind == EX_CONST && w.at->constant->rank == 0 &&
+        rng_below(r, ++met) == 0)
+      found = w.at->constant;
+  expr_walk_end(&w);
+  return found;
+}
+
+/* A condition such as value(%c) == 1.5f holds of the numbers in it, and beyond
+ * them of those that people get wrong. */
 static const AttrExpr *draw_constant(RuleBound *b, Rng *r, DType t) {
+  const Tensor *mentioned = rng_below(r, 4) ? NULL : draw_mentioned(b, r);
   static const int64_t ints[] = {0, 1, 2, 3, -1, 4, 7};
   static const double reals[] = {0, 1, -0.0, 2, 0.5, -1, 3, 4, 0.25};
   if (t == DT_BOOL) return attr_expr_bool(b->arena, rng_below(r, 2));
+  if (dtype_is_float(t) && mentioned)
+    return attr_expr_real(b->arena, tensor_f64_at(mentioned, 0));
   if (dtype_is_float(t))
     return attr_expr_real(b->arena, reals[rng_below(r, 9)]);
-  int64_t n = ints[rng_below(r, 7)];
-  return attr_expr_int(b->arena, n < dtype_min_int(t) ? 1 : n);
+  int64_t n = mentioned && !dtype_is_float((DType)mentioned->dtype)
+                  ? tensor_i64_at(mentioned, 0)
+                  : ints[rng_below(r, 7)];
+  bool fits =
+      n >= dtype_min_int(t) && (n < 0 || (uint64_t)n <= dtype_max_int(t));
+  return attr_expr_int(b->arena, fits ? n : 1);
 }
 
 /* --- Instances ------------------------------------------------------------ */

@@ -1,8 +1,18 @@
 package Mutants;
 # Mutants of rules: each changes one thing of a right side or a condition, so
 # that what was equal most likely no longer is.  They are made from the text as
-# rly fmt prints it.  Swapped operands of what commutes would be the same rule,
-# so these are left alone.
+# rly fmt prints it.
+#
+# A change that is known to leave the rule what it is makes no mutant:
+#
+#   - operands that swap in what commutes to the bit
+#   - copy(%x) to %x, which has the same value by its definition
+#   - in zeros_like and ones_like, which look at types alone, a variable to
+#     another one of the same type
+#   - in a condition, what only effects or dimensions without numbers can make
+#     false: pure, is_constant, static, uses, and that the result of two operands
+#     has the shape of one of them.  An experiment has values and numbers
+#     there, and where numbers do not fit, both sides fail.
 use strict;
 use warnings;
 use Exporter 'import';
@@ -27,7 +37,7 @@ my $others = join '|', map { quotemeta } sort { length $b <=> length $a }
              keys %other;
 my $unary = qr/(?:abs|floor|ceil|round|trunc|sign|exp|log|sqrt|tanh|sin|cos|tan|
                   nn\.relu|logical_not|bitwise_not|erf|atan|sinh|cosh|asin|
-                  rsqrt|sigmoid|copy)/x;
+                  rsqrt|sigmoid)/x;
 
 # The text with each match of a pattern replaced in turn by what `change` makes
 # of it; nothing where that is the same.
@@ -43,8 +53,25 @@ sub each_match {
   return grep { $_ ne $text } @made;
 }
 
+# The text with one mention of a variable replaced by another variable.
+sub other_variables {
+  my ($text, $types) = @_;
+  my (@of_types, @made);
+  push @of_types, [$-[1], $+[1]]
+    while $text =~ /(?:zeros|ones)_like(\((?:[^()]|(?1))*\))/g;
+  while ($text =~ /%\w+/g) {
+    my ($from, $to, $x) = ($-[0], $+[0], $&);
+    next if !$types->{$x};
+    my $typed = grep { $_->[0] < $from && $from < $_->[1] } @of_types;
+    push @made, map { substr($text, 0, $from) . $_ . substr($text, $to) }
+      grep { $_ ne $x && !($typed && $types->{$_} eq $types->{$x}) }
+      sort keys %$types;
+  }
+  return @made;
+}
+
 sub of_right {
-  my ($right, @vars) = @_;
+  my ($right, $types) = @_;
   my @made = each_match($right, qr/(?<![A-Za-z_.])(?:$others)/,
                         sub { $other{$_[0]} });
   push @made, each_match($right, qr/(?<![\w%\$.])\d+(?=[fi,\])\s]|$)/,
@@ -66,11 +93,7 @@ sub of_right {
   push @made, each_match($right, qr/compose\(\$p, \$q\)/,
                          sub { 'compose($q, $p)' });
   push @made, each_match($right, qr/(?<=axes=)\$p/, sub { 'reverse($p)' });
-  for my $x (@vars) {
-    push @made, each_match($right, qr/\Q$x\E\b/, sub { $_ }) for
-      grep { $_ ne $x } @vars;
-  }
-  return @made;
+  return @made, other_variables($right, $types);
 }
 
 # What `&&` joins outside of parentheses.
@@ -83,14 +106,16 @@ sub terms {
   return grep { length } @terms;
 }
 
-# A condition without one of what it demands, or with another number.  That
-# something is pure is not for experiments to find.
+my $unseen = qr/^!?(?:pure|is_constant|static|uses)|
+                ^broadcasts\((%\w+),\ (%\w+)\)\ \|\|\ broadcasts\(\2,\ \1\)$/x;
+
+# A condition without one of what it demands, or with another number.
 sub of_condition {
   my ($condition) = @_;
   my @terms = terms($condition =~ s/\s+/ /gr);
   my @made;
   for my $i (0 .. $#terms) {
-    next if $terms[$i] =~ /^!?(?:pure|is_constant|static|uses)/;
+    next if $terms[$i] =~ $unseen;
     my @rest = @terms;
     splice @rest, $i, 1;
     push @made, join ' && ', @rest;
@@ -107,9 +132,8 @@ sub mutants {
   for my $rule ($text =~ /^(rule \@.*?)(?=^rule |^\/\/|\z)/gms) {
     my ($name) = $rule =~ /^rule \@(\w+)/;
     my ($before, $right) = $rule =~ /^(.*\} => \{)(.*)\}\s*$/s or next;
-    my @vars = do { my %s; grep { !$s{$_}++ }
-                    $before =~ /(%\w+): Tensor/g };
-    push @made, map { [$name, "$before$_}\n"] } of_right($right, @vars);
+    my %types = $before =~ /(%\w+): (Tensor\[\(.*?\),.*?\]|Tensor\[.*?\])/g;
+    push @made, map { [$name, "$before$_}\n"] } of_right($right, \%types);
     my ($head, $condition, $left) =
       $before =~ /^(.*?)\bwhen (.*?)( \{.*\} => \{)$/s or next;
     push @made, map { [$name, $head . ($_ ? "when $_" : '') .

@@ -2,8 +2,8 @@
 # Does rly verify see what is wrong?  Mutants of the library's rules
 # (tests/rules/Mutants.pm) are refuted, or refused when they are read.
 #
-# Under the sanitizers a sample runs.  Those that may survive are equal to their
-# rule, and said so below.
+# Under the sanitizers a sample runs.  What may survive is listed, and argued not
+# to be wrong where experiments look; it counts as alive all the same.
 use strict;
 use warnings;
 use lib 'tests/t', 'tests/rules';
@@ -14,30 +14,26 @@ use Test::More;
 my @all = map { mutants(slurp($_)) } glob 'stdlib/rules/*.rly';
 cmp_ok(scalar @all, '>=', 300, 'there are ' . @all . ' mutants');
 
-# Of which rules a mutant may survive, and why it is none.
-my %equal = (
-  copy_twice => 'a copy has the bits of what is copied',
-  less_and_greater => '%x has the type of %y, so zeros_like takes either',
-  divide_constant => 'as real numbers, x / 0 is no number',
-  divide_power_of_two => 'number() gives none where the inverse overflows',
-  power_half => 'no constant 1.5 is drawn, so nothing is known (E0906)',
-  map({ $_ => 'both sides fail where the shapes do not broadcast' }
-    qw(add_negative subtract_negative not_equal_not not_not_equal not_less_int
-       not_greater_int not_less_equal_int not_greater_equal_int)),
+# Of which rules a mutant may survive, and why.
+my %argued = (
+  bias_add_along => 'of numbers, the types demand what the condition does: it '
+    . 'is there for dimensions that only the run knows, and none are drawn',
 );
 
 my (%verdicts, @alive);
 my $file = scratch('mutant.rly');
 for my $mutant (is_release() ? @all : one_in(3, 5, @all)) {
   my ($name, $text) = @$mutant;
-  my $run = rly('verify', '--json', spew($file, $text));
+  my $run = rly('verify', '--json', '--budget', 1, spew($file, $text));
   my $said = $run->{out} . $run->{err};
   my $verdict = $said =~ /"held": false/ ? 'refuted'
     : $said =~ /"code": "E0(?:[1-5]\d\d|90[1-5])"/ ? 'refused' : 'alive';
   $verdicts{$verdict}++;
-  push @alive, "$name:\n$text$said" if $verdict eq 'alive' && !$equal{$name};
+  push @alive, "$name:\n$text$said" if $verdict eq 'alive' && !$argued{$name};
 }
-is_deeply(\@alive, [], 'all are refuted or refused');
+is_deeply(\@alive, [], 'none but those that are listed survives');
+cmp_ok($verdicts{alive} // 0, '<=', @all / 100,
+       '99 of 100 are refuted or refused');
 cmp_ok($verdicts{refuted}, '>=', $verdicts{refused} / 2,
        'and many by experiment');
 note(join ', ', map { "$verdicts{$_} $_" } sort keys %verdicts);

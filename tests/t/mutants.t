@@ -2,8 +2,8 @@
 # Does rly verify see what is wrong?  Mutants of the library's rules
 # (tests/rules/Mutants.pm) are refuted, or refused when they are read.
 #
-# Under the sanitizers a sample runs.  What may survive is listed, and argued not
-# to be wrong where experiments look; it counts as alive all the same.
+# Under the sanitizers a sample runs.  What may survive is listed, and argued
+# not to be wrong where experiments look; it counts as alive all the same.
 use strict;
 use warnings;
 use lib 'tests/t', 'tests/rules';

@@ -308,7 +308,9 @@ RuleGrade build_grade(Builder *b, Token word, const Token *number) {
       .kind = grade_find(word.name->text), .written = true, .span = word.span};
   bool counted = grade.kind == GRADE_ULP;
   if (number && counted) grade.ulps = token_integer(b, *number);
-  if (grade.kind != GRADE_COUNT && counted == (number != NULL)) return grade;
+  if (grade.kind != GRADE_COUNT && counted == (number != NULL) &&
+      grade.ulps >= 0)
+    return grade;
   Diag *d = diag_error(b->program->diags, E0901, word.span,
                        "`%s` is no grade of a rule", word.name->text);
   diag_hint(d,

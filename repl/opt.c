@@ -178,6 +178,10 @@ static bool read_flags(Opt *o) {
                "--reduce and --bisect");
     return false;
   }
+  if (cli->cost && !cli->saturate) {
+    host_usage(o->h, "--cost is what --saturate compares: --saturate");
+    return false;
+  }
   bool measured = cli->cost && !strcmp(cli->cost, "measured");
   if (cli->cost && !measured && strcmp(cli->cost, "rows")) {
     host_usage(o->h, "--cost is rows or measured");

@@ -205,30 +205,55 @@ static void check_attr(Checks *c, const AttrExpr *x, Side side) {
   else check_names_in(c, x->expr, WHEN);
 }
 
-static void check_call(Checks *c, const Expr *e, Side side) {
-  const Expr *callee = e->call.callee;
-  const OpInfo *op = rule_op(e);
-  bool named = callee->kind == EX_IDENT;
-  if (side == WHEN && named) {
-    if (rule_function(callee->name->text, e->count)) return;
-    Diag *d = wrong(c, e->span,
-                    "a condition has no function `%s` of so many "
-                    "arguments",
-                    callee->name->text);
-    const char *near = rule_function_near(callee->name->text);
+/* A condition calls functions, of which some ask about a variable. */
+static void check_function(Checks *c, const Expr *e) {
+  const char *name = e->call.callee->name->text;
+  const RuleFunction *f = rule_function(name, e->count);
+  if (!f) {
+    Diag *d =
+        wrong(c, e->span,
+              "a condition has no function `%s` of so many arguments", name);
+    const char *near = rule_function_near(name);
     if (near) diag_hint(d, "did you mean `%s`?", near);
     return;
   }
+  for (int i = 0; i < e->count; i++) {
+    if (f->run) check_names_in(c, e->args[i], WHEN);
+    else if (rule_var(c->rule, e->args[i]) < 0)
+      wrong(c, e->args[i]->span, "`%s` asks about a variable of the left side",
+            name);
+  }
+}
+
+/* What is called is neither an operator nor a variable. */
+static void refuse_callee(Checks *c, const Expr *callee) {
+  bool named = callee->kind == EX_IDENT;
+  Diag *d =
+      wrong(c, callee->span, "%s",
+            named ? "this is no operator: a rule is about operators and its "
+                    "own variables"
+                  : "a rule calls operators and its own variables");
+  if (!named) return;
+  const char *refused = op_refused(callee->name->text);
+  Suggestion near = suggestion_for(callee->name->text);
+  for (int i = 0; i < OP_COUNT; i++)
+    suggestion_offer(&near, op_info((OpId)i)->name);
+  if (refused) diag_hint(d, "%s", refused);
+  else if (near.best) diag_hint(d, "did you mean `%s`?", near.best);
+}
+
+static void check_call(Checks *c, const Expr *e, Side side) {
+  const Expr *callee = e->call.callee;
+  const OpInfo *op = rule_op(e);
   if (callee->kind == EX_LOCAL) return;
   if (!op) {
-    Diag *d =
-        wrong(c, callee->span, "%s",
-              named ? "this is no operator: a rule is about operators and its "
-                      "own variables"
-                    : "a rule calls operators and its own variables");
-    const char *refused = named ? op_refused(callee->name->text) : NULL;
-    if (refused) diag_hint(d, "%s", refused);
+    refuse_callee(c, callee);
     return;
+  }
+  if (e->count > op_arg_count(op) && !op->many) {
+    Diag *d = wrong(c, e->args[op_arg_count(op)]->span,
+                    "`%s` has no such operand", op->name);
+    diag_hint(d, "rly ops %s shows those that it has", op->name);
   }
   for (int i = 0; i < e->call.attr_count; i++) {
     const Attr *attr = &e->call.attrs[i];
@@ -298,7 +323,14 @@ static void check_names_in(Checks *c, const Expr *e, Side side) {
     check_values(c, e);
     return;
   }
-  if (e->kind == EX_LOCAL) check_local(c, e, side);
+  if (e->kind == EX_LOCAL && side == WHEN) {
+    Diag *d =
+        wrong(c, e->span, "`%%%s` is no value of a condition", e->name->text);
+    diag_hint(d,
+              "what is known of it has a function: value(%%%s), rank(%%%s), "
+              "is_constant(%%%s)",
+              e->name->text, e->name->text, e->name->text);
+  } else if (e->kind == EX_LOCAL) check_local(c, e, side);
   else if (e->kind == EX_IDENT) check_ident(c, e, side);
   else if (e->kind == EX_BLOCK) {
     int outer = c->let_count;
@@ -306,6 +338,9 @@ static void check_names_in(Checks *c, const Expr *e, Side side) {
       check_let(c, &e->block->bindings[i]);
     check_names_in(c, e->block->result, side);
     c->let_count = outer;
+  } else if (side == WHEN && e->kind == EX_CALL &&
+             e->call.callee->kind == EX_IDENT) {
+    check_function(c, e);
   } else {
     if (e->kind == EX_CALL) check_call(c, e, side);
     if (e->kind == EX_CALL && e->call.callee->kind == EX_LOCAL)
@@ -325,6 +360,39 @@ static bool type_mentions_name(const TypeExpr *t, const Name *name) {
   return type_mentions_name(t->result, name);
 }
 
+/* A name in a type that is no parameter in brackets; `kind` would make it
+ * one. */
+static void check_type_name(Checks *c, const Name *name, Span span,
+                            const char *kind) {
+  if (!name || rule_type_param(c->rule, name) >= 0) return;
+  Diag *d = diag_error(c->p->diags, E0902, span,
+                       "`%s` is no parameter of the rule", name->text);
+  diag_hint(d, "parameters of types stand in brackets: rule @%s[%s: %s](...)",
+            c->rule->item->name->text, name->text, kind);
+}
+
+static void check_dim(Checks *c, const DimExpr *d) {
+  DimExprs postfix;
+  VEC_INIT(&postfix, c->p->mem);
+  if (dim_expr_postfix(d, &postfix))
+    for (size_t i = 0; i < postfix.len; i++) {
+      const DimExpr *at = postfix.data[i];
+      if (at->kind == DX_NAME || at->kind == DX_SPLAT)
+        check_type_name(c, at->name, at->span,
+                        at->kind == DX_SPLAT ? "Shape" : "Dim");
+    }
+  VEC_DONE(&postfix);
+}
+
+/* Types nest no deeper than the parser lets them. */
+static void check_type(Checks *c, const TypeExpr *t) {
+  if (!t) return;
+  check_type_name(c, t->dtype_name, t->dtype_span, "DType");
+  for (int i = 0; i < t->dim_count; i++) check_dim(c, t->dims[i]);
+  for (int i = 0; i < t->arg_count; i++) check_type(c, t->args[i]);
+  check_type(c, t->result);
+}
+
 static void check_params(Checks *c) {
   const Fn *fn = c->rule->fn;
   if (fn->attr_count > 0)
@@ -334,6 +402,7 @@ static void check_params(Checks *c) {
     if (!v->annotation)
       wrong(c, v->span, "the type of `%%%s` must be written out",
             v->name->text);
+    check_type(c, v->annotation);
     if (c->seen >> i & 1) continue;
     Diag *d =
         diag_error(c->p->diags, E0902, v->span,

@@ -75,6 +75,8 @@ gives(rly('opt', '--saturate', '--verify', '--cost', 'measured', @fast, $chain),
   0, qr/nn\.matmul/, '', 'measured costs');
 gives(rly('opt', '--saturate', $chain), 1, '', qr/needs rules/,
   'without rules');
+gives(rly('opt', '--cost', 'measured', @fast, $chain), 1, '',
+  qr/--cost is what --saturate compares/, 'no cost without saturation');
 gives(rly('opt', '--saturate', '--cost', 'weight', @fast, $chain), 1, '',
   qr/rows or measured/, 'an unknown cost');
 

@@ -35,6 +35,7 @@ typedef struct OpCall OpCall;
 /* An operator that a host has registered (lib/operator.c).  It makes the result
  * itself, as STORE_MAKE says. */
 typedef struct HostOp {
+  const char *name; /* without the sigil */
   bool (*run)(const struct HostOp *op, OpCall *call);
 } HostOp;
 

@@ -128,6 +128,10 @@ static inline Store *store_of(const rly_session *s) {
 
 /* --- program.c ---------------------------------------------------------- */
 
+/* Where the signatures of a host's operators stand, and the meaning that they
+ * get until lib/operator.c puts a call in its place. */
+#define HOST_PATH "<host>"
+#define HOST_MEANING " = { () }"
 /* Changes a unit between the parser and the checker; false after reporting. */
 typedef bool UnitMade(void *data, rly_program *p, Unit *unit);
 /* Adds a text that `made` changes.  The program has been entered. */

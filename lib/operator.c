@@ -19,7 +19,6 @@ enum { SIGNATURE_MOST = 1 << 14 };
 
 typedef struct Operator {
   HostOp host; /* first: the kernel is given its address */
-  const char *name;
   rly_operator is;
 } Operator;
 
@@ -42,10 +41,10 @@ bool rly_operator_fail(rly_operator_call *call, const char *message) {
   if (!call) return false;
   c->failed = true;
   OpFault *fault = &c->of->fault;
-  *fault =
-      (OpFault){.code = E0606,
-                .message = arena_printf(c->of->arena, "`@%s`: %s", c->op->name,
-                                        message ? message : "failed")};
+  *fault = (OpFault){
+      .code = E0606,
+      .message = arena_printf(c->of->arena, "`@%s`: %s", c->op->host.name,
+                              message ? message : "failed")};
   return false;
 }
 
@@ -304,19 +303,20 @@ static rly_status add(rly_program *p, const rly_operator *op) {
     mem_raise_exhausted(p->mem);
     return program_failed(p, RLY_REFUSED);
   }
-  *made = (Operator){.host = {run_host}, .is = *op};
+  *made = (Operator){.host = {.run = run_host}, .is = *op};
   StrBuf text;
   strbuf_init(&text, p->mem);
-  strbuf_addf(&text, "%s = { () };\n%s", op->signature,
+  strbuf_addf(&text, "%s" HOST_MEANING ";\n%s", op->signature,
               op->gradient ? op->gradient : "");
   Adding adding = {.op = op, .number = (int)all->list.len};
   VEC_PUSH(&all->list, &made->host);
   bool listed = all->list.len > (size_t)adding.number;
-  rly_status status = listed ? program_add_made(p, "<host>", strbuf_text(&text),
-                                                put_meaning, &adding)
-                             : program_failed(p, RLY_REFUSED);
+  rly_status status = listed
+                          ? program_add_made(p, HOST_PATH, strbuf_text(&text),
+                                             put_meaning, &adding)
+                          : program_failed(p, RLY_REFUSED);
   strbuf_done(&text);
-  if (status == RLY_OK) made->name = adding.name->text;
+  if (status == RLY_OK) made->host.name = adding.name->text;
   else if (listed) all->list.len--;
   if (status != RLY_OK) mem_free(p->mem, made, sizeof *made);
   all->table = (HostOps){(int)all->list.len, all->list.data};

@@ -127,7 +127,7 @@ static int print_json(const Cli *cli) {
   return 0;
 }
 
-/* --- Operators of a text -------------------------------------------------- */
+/* --- Operators of a text, and of plugins ---------------------------------- */
 
 static void print_own(Host *h, const Item *item) {
   char name[256];
@@ -143,24 +143,47 @@ static void print_own(Host *h, const Item *item) {
   strbuf_done(&out);
 }
 
-/* Those that the first file defines. */
-static int list_own(Host *h) {
-  Unit *u = program_parse_file(h->program, h->cli->words.items[0]);
-  bool ok = u && unit_check(h->program->ir, u);
-  for (int i = 0; ok && i < u->item_count; i++)
-    if (u->items[i].kind == ITEM_DEF && u->items[i].own)
-      print_own(h, &u->items[i]);
-  host_report(h);
-  return ok ? 0 : 1;
-}
-
 static bool is_file(const char *word) {
   size_t n = strlen(word);
   return n > 4 && !strcmp(word + n - 4, ".rly");
 }
 
+/* Of one name, or all where `name` is NULL.  How many there are. */
+static int print_own_of(Host *h, const Unit *u, const char *name) {
+  int n = 0;
+  for (int i = 0; i < u->item_count; i++) {
+    const Item *item = &u->items[i];
+    if (item->kind != ITEM_DEF || !item->own) continue;
+    if (name && strcmp(name, item->name->text)) continue;
+    print_own(h, item);
+    n++;
+  }
+  return n;
+}
+
+/* Those that the file defines; without one those of --plugin, or the one that
+ * is asked for. */
+static int list_own(Host *h) {
+  const Cli *cli = h->cli;
+  const char *word = cli->words.count ? cli->words.items[0] : NULL;
+  bool file = word && is_file(word);
+  int found = 0;
+  if (file) {
+    Unit *u = program_parse_file(h->program, word);
+    found = u && unit_check(h->program->ir, u);
+    if (found) print_own_of(h, u, NULL);
+  } else {
+    for (Unit *u = h->program->ir->units; u; u = u->next)
+      if (!u->source->library)
+        found += print_own_of(h, u, word ? word + (*word == '@') : NULL);
+    if (!found && word) fprintf(stderr, "rly: no plugin has `%s`\n", word);
+  }
+  host_report(h);
+  return found ? 0 : 1;
+}
+
 int command_ops(const Cli *cli) {
-  if (cli->words.count && is_file(cli->words.items[0]))
+  if (cli->plugin.count || (cli->words.count && is_file(cli->words.items[0])))
     return host_run(cli, list_own);
   if (cli->json) return print_json(cli);
   if (cli->words.count) return !ops_explain(cli->words.items[0]);

@@ -392,9 +392,19 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   return ok;
 }
 
+/* What the text calls: an operator of the host has a name of its own. */
+static const char *name_of_call(Session *s, const OpSite *site) {
+  const HostOps *hosts = s->code->program->hosts;
+  if (!hosts || !attrs_have(site->attrs, ATTR_operator)) return site->op->name;
+  int64_t number = dim_value(attr_int(site->attrs, ATTR_operator));
+  const char *name =
+      arena_printf(&s->scratch, "@%s", hosts->items[number]->name);
+  return name ? name : site->op->name;
+}
+
 /* Where the operator stands that has no rule here.  Always false. */
 static bool no_rule(Session *s, const OpSite *site, GradientStatus status) {
-  const char *name = site->op->name;
+  const char *name = name_of_call(s, site);
   if (status == GRADIENT_UNKNOWN)
     vm_fault_at(s, site->span, E0609,
                 "`%s` cannot be differentiated here: its attributes must be "

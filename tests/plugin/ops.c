@@ -72,8 +72,11 @@ bool rly_plugin(rly_program *p) {
       {.signature = "op @wrong(%x: int32) -> Tensor[(?, 2), int32]",
        .shape = wrong,
        .run = where},
+      {.signature = "/// It has no derivative.\n"
+                    "op @plain(%x: float32) -> float32",
+       .run = prefix},
   };
-  for (int i = 0; i < 5; i++)
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (rly_operator_add(p, &all[i]) != RLY_OK) return false;
   return true;
 }

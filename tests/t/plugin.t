@@ -42,6 +42,16 @@ gives(rly('run', @with, '-e', '@wrong(1)'), 2, '', qr/its host says a shape/,
 gives(rly('run', @with, '--timeout', '0.2', '-e', '@wait(1)'), 3, '',
   qr/E0703/, 'a time limit ends a call that asks');
 
+gives(rly('run', @with, '-e', 'grad(fn (%x: float32) { @plain(%x) })(2f)'), 2,
+  '', qr/E0609.*`\@plain` has no derivative/,
+  'one without a derivative is named as it is called');
+gives(rly('ops', @with, '@plain'), 0,
+  "op \@plain(%x: float32) -> float32\n  It has no derivative.\n", '',
+  'rly ops shows one of a plugin');
+gives(rly('ops', @with), 0, qr/^op \@prefix.*^op \@plain\b/ms, '', 'or all');
+gives(rly('ops', @with, '@plan'), 1, '', qr/no plugin has `\@plan`/,
+  'or says that there is none');
+
 gives(rly('run', '--safe', @with, '-e', '1'), 1, '', qr/--safe loads no code/,
   '--safe');
 gives(rly('run', '--plugin', 'no/such.so', '-e', '1'), 1, '', qr/no\/such\.so/,

@@ -132,9 +132,9 @@ static bool give_param(Giving *to, const Global *g) {
   }
   const Tensor *t = bound_tensor(p, g->name->text, g->type, g->span);
   if (t)
-    return set_param(
-        p, g,
-        t->rank == 0 ? tensor_bits_at(t, 0) : (Value){.tensor = (Tensor *)t});
+    return set_param(p, g,
+                     type_is_scalar(g->type) ? tensor_bits_at(t, 0)
+                                             : (Value){.tensor = (Tensor *)t});
   if (p->ir->diags->errors != errors) return false;
   if (g->value) return give_default(to, g);
   report_missing(to->missing, g->name->text, g->type, g->span);

@@ -93,6 +93,18 @@ static bool is_present(const Binder *b, const char *path) {
 
 static bool build(Binder *b, const char *path, const Type *type, Value *out);
 
+/* The tensor as a value of the type: bits, if that is a scalar's. */
+static bool tensor_value(Store *store, const Tensor *t, const Type *type,
+                         Value *out) {
+  if (type_is_scalar(type)) {
+    *out = tensor_bits_at(t, 0);
+    return true;
+  }
+  out->tensor = tensor_view(&store->heap, t, t->rank, t->shape, t->strides, 0);
+  if (!out->tensor) mem_raise_exhausted(store->heap.mem);
+  return out->tensor != NULL;
+}
+
 /* An entry's parameter may be of a type that no tensor fits. */
 static bool build_tensor(Binder *b, const char *path, const Type *type,
                          Value *out) {
@@ -103,15 +115,7 @@ static bool build_tensor(Binder *b, const char *path, const Type *type,
     return false;
   }
   const Tensor *t = bound_fit(b->p, bound, path, type, b->at);
-  if (!t || !b->store) return t;
-  if (t->rank == 0) {
-    *out = tensor_bits_at(t, 0);
-    return true;
-  }
-  out->tensor =
-      tensor_view(&b->store->heap, t, t->rank, t->shape, t->strides, 0);
-  if (!out->tensor) mem_raise_exhausted(b->store->heap.mem);
-  return out->tensor;
+  return t && (!b->store || tensor_value(b->store, t, type, out));
 }
 
 static void drop_all(Binder *b, int n, const Type *const *types,
@@ -153,9 +157,23 @@ static int64_t list_length(const Binder *b, const char *path) {
   return n;
 }
 
+/* A list has names below its own, or none.  A tensor of its own name is meant
+ * to be the list. */
+static void report_no_list(Binder *b, const char *path) {
+  b->lacking++;
+  if (!b->missing) return;
+  Diag *d = diag_error(b->p->ir->diags, E0503, b->at,
+                       "`%s` is a list, and is bound element by element", path);
+  diag_hint(d,
+            "write %s.0=VALUE %s.1=VALUE and so on; without any, the list "
+            "is empty",
+            path, path);
+}
+
 /* Up to the highest number; one that is left out lacks. */
 static bool build_list(Binder *b, const char *path, const Type *type,
                        const Ctor *cons, Value *out) {
+  if (*path && find_path(b, path)) return report_no_list(b, path), false;
   const Type *types[] = {path_field_type(b->p, type, cons, 0), type};
   int64_t n = list_length(b, path);
   VEC(Value) values;
@@ -322,13 +340,5 @@ bool bound_value(rly_session *s, const char *name, const Type *type,
     return path_value(s->program, name, type, SPAN_NONE, store_of(s), NULL,
                       out);
   const Tensor *t = bound_tensor(s->program, name, type, SPAN_NONE);
-  if (!t) return false;
-  if (t->rank == 0) {
-    *out = tensor_bits_at(t, 0);
-    return true;
-  }
-  out->tensor =
-      tensor_view(&store_of(s)->heap, t, t->rank, t->shape, t->strides, 0);
-  if (!out->tensor) mem_raise_exhausted(s->mem);
-  return out->tensor != NULL;
+  return t && tensor_value(store_of(s), t, type, out);
 }

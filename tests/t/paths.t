@@ -147,4 +147,23 @@ gives(rly('run', program("type P { P(x: int32, y: (int32, bool)) }\n",
           'p.x=1', 'p.y.0=2', 'p.y.1=True'),
       0, "3\n", '', "an entry's parameters take paths, too");
 
+# A scalar where the type leaves the rank open; an Option by its own name; a
+# list, which has none of its own.
+my $open = program(<<'END');
+param @k: Tensor[?, int32];
+param @o: Option[Tensor[?, int32]];
+(@k, @o);
+END
+gives(rly('run', $open, 'k=1', 'o=2'), 0, "(1, Some(2))\n", '',
+      'a scalar of a type without a rank');
+gives(rly('run', $open, 'k=1'), 0, "(1, None)\n", '',
+      'an Option that is left out');
+my $list = program('def @main(%xs: List[Tensor[?, int32]]) { %xs }');
+gives(rly('run', $list, 'xs.0=1', 'xs.1=[2, 3]'), 0,
+      "Cons(1, Cons(Tensor[(2), int32] [2, 3], Nil))\n", '',
+      'a list of scalars and others');
+gives(rly('run', $list, 'xs=[2, 3]'), 1, '',
+      qr/E0503.*`xs` is a list.*element by element.*xs\.0=VALUE xs\.1=VALUE/s,
+      'a list by its own name');
+
 done_testing();

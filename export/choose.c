@@ -19,11 +19,11 @@ bool is_self_call(const Expr *e, const Self *self) {
          callee->g.global == self->global;
 }
 
-/* Which ends an expression has. */
-enum { ENDS_VALUE = 1, ENDS_CALL = 2 };
-
-static unsigned ends_of(Export *x, const Expr *e, const Self *self) {
+/* The ends of an expression; is it one itself, with a call in it? */
+static unsigned ends_of(Export *x, const Expr *e, const Self *self, bool *end) {
   unsigned ends = 0;
+  *end = false;
+  if (self && self->notes) return ends_known(self->notes, e, end);
   ExprWalk w;
   expr_walk_start(&w, x->mem, WALK_ENTER, e);
   while (expr_walk_next(&w)) {
@@ -62,11 +62,12 @@ static Val *ask_side(Export *x, const Side *s, Ask what, const Self *self) {
 }
 
 static unsigned side_ends(Export *x, const Side *s, const Self *self) {
-  if (s->arm < 0) return ends_of(x, s->e, self);
+  bool end;
+  if (s->arm < 0) return ends_of(x, s->e, self, &end);
   const Match *m = s->e->match;
   unsigned ends = 0;
   for (int i = s->arm; i < (s->rest ? m->arm_count : s->arm + 1); i++)
-    ends |= ends_of(x, m->arms[i].body, self);
+    ends |= ends_of(x, m->arms[i].body, self, &end);
   return ends;
 }
 
@@ -145,12 +146,20 @@ static bool side_fails(const Side *s) {
          op_info(e->call.callee->op)->special == SPECIAL_FAIL;
 }
 
+/* Both sides found the same values, which a graph around them has. */
+static bool same_values(const Vals *as, const Vals *bs) {
+  bool same = as->len > 0 && as->len == bs->len;
+  for (size_t i = 0; same && i < as->len; i++)
+    same = as->data[i] == bs->data[i] && as->data[i]->name;
+  return same;
+}
+
 static Val *choose(Export *x, Val *c, const Side *a, const Side *b, Ask what,
                    const Self *self) {
   if (side_fails(a)) return ask_side(x, b, what, self);
   if (side_fails(b)) return ask_side(x, a, what, self);
   unsigned ends_a = side_ends(x, a, self), ends_b = side_ends(x, b, self);
-  unsigned wanted = what == ASK_STEP ? ENDS_CALL : ENDS_VALUE;
+  unsigned wanted = what == ASK_VALUE ? ENDS_VALUE : ENDS_CALL;
   if (what != ASK_MORE) {
     if (!(ends_a & wanted)) return ask_side(x, b, what, self);
     if (!(ends_b & wanted)) return ask_side(x, a, what, self);
@@ -170,7 +179,7 @@ static Val *choose(Export *x, Val *c, const Side *a, const Side *b, Ask what,
   x->hint = hint;
   if (gb && va == vb) v = va;
   else if (gb && val_agree(x, va, vb, a->e->span) && as.len == bs.len)
-    v = if_node(x, c, ga, gb, va, &as, &bs);
+    v = same_values(&as, &bs) ? va : if_node(x, c, ga, gb, va, &as, &bs);
   VEC_DONE(&as);
   VEC_DONE(&bs);
   return v;
@@ -237,9 +246,11 @@ static Val *graph_field(Export *x, Val *v, int field) {
     return node_of(x, "OptionalGetElement", option_element(x, v->type), 1, &v);
   Val *zero = val_number(x, DT_INT64, 0);
   const Type *type = field ? v->type : list_element(x, v->type);
-  return zero && type ? node_of(x, field ? "SequenceErase" : "SequenceAt", type,
-                                2, (Val *[]){v, zero})
-                      : NULL;
+  if (!zero || !type) return NULL;
+  Val *made = node_of(x, field ? "SequenceErase" : "SequenceAt", type, 2,
+                      (Val *[]){v, zero});
+  if (made && field) made->tail_of = v;
+  return made;
 }
 
 static Truth test(Export *x, const Pattern *p, Val *v, Val **c, bool *failed);
@@ -399,10 +410,51 @@ static Val *ask_match(Export *x, const Expr *e, Ask what, const Self *self) {
 
 /* --- Asking --------------------------------------------------------------- */
 
+/* The arguments of a call of itself; () for one that stays as it is. */
+static Val *step_args(Export *x, const Expr *e, const Self *self) {
+  Val **args = ARENA_ARRAY(x->arena, Val *, (size_t)e->count + 1);
+  for (int i = 0; args && i < e->count; i++) {
+    x->hint = NULL;
+    args[i] = self->changed[i] ? eval(x, e->args[i])
+                               : val_tuple(x, type_unit(x->p->types), 0, NULL);
+    if (!args[i]) return NULL;
+  }
+  return args ? val_tuple(x, NULL, e->count, args) : NULL;
+}
+
+/* Those of the call within an end, with the variables of the blocks that it
+ * stands in. */
+static Val *step_within(Export *x, const Expr *end, const Self *self) {
+  Frame *frame = x->frame;
+  Val *v = NULL;
+  VEC(const Expr *) blocks;
+  VEC_INIT(&blocks, x->mem);
+  ExprWalk w;
+  expr_walk_start(&w, x->mem, WALK_ENTER | WALK_LEAVE, end);
+  while (expr_walk_next(&w)) {
+    bool block = w.at->kind == EX_BLOCK;
+    if (block && w.event == WALK_ENTER) VEC_PUSH(&blocks, w.at);
+    if (block && w.event == WALK_LEAVE) blocks.len--;
+    if (w.event != WALK_ENTER || !is_self_call(w.at, self)) continue;
+    bool fine = true;
+    for (size_t i = 0; fine && i < blocks.len; i++)
+      fine = block_enter(x, blocks.data[i]->block);
+    v = fine ? step_args(x, w.at, self) : NULL;
+    break;
+  }
+  expr_walk_end(&w);
+  VEC_DONE(&blocks);
+  x->frame = frame;
+  return v;
+}
+
 static Val *ask_here(Export *x, const Expr *e, Ask what, const Self *self) {
-  unsigned ends = self ? ends_of(x, e, self) : ENDS_VALUE;
+  bool end = false;
+  unsigned ends = self ? ends_of(x, e, self, &end) : ENDS_VALUE;
   if (what == ASK_MORE && ends != (ENDS_VALUE | ENDS_CALL))
     return val_number(x, DT_BOOL, ends == ENDS_CALL);
+  if (end && ends == ENDS_CALL)
+    return what == ASK_STEP ? step_within(x, e, self) : eval(x, e);
   if (e->kind == EX_IF || e->kind == EX_MATCH) {
     Frame *frame = x->frame;
     x->frame = frame_new(x, frame);
@@ -411,17 +463,7 @@ static Val *ask_here(Export *x, const Expr *e, Ask what, const Self *self) {
     x->frame = frame;
     return v;
   }
-  if (is_self_call(e, self)) {
-    Val **args = ARENA_ARRAY(x->arena, Val *, (size_t)e->count + 1);
-    for (int i = 0; args && i < e->count; i++) {
-      x->hint = NULL;
-      args[i] = self->changed[i]
-                    ? eval(x, e->args[i])
-                    : val_tuple(x, type_unit(x->p->types), 0, NULL);
-      if (!args[i]) return NULL;
-    }
-    return args ? val_tuple(x, NULL, e->count, args) : NULL;
-  }
+  if (is_self_call(e, self)) return step_args(x, e, self);
   if (e->kind != EX_BLOCK || ends == ENDS_VALUE) return eval(x, e);
   Frame *frame = x->frame;
   Val *v =

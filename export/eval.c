@@ -297,6 +297,8 @@ Val *call_value(Export *x, Val *f, int count, Val *const *args,
 static Val *call(Export *x, const Expr *e) {
   const Expr *callee = e->call.callee;
   if (callee->kind == EX_OP) return say_call(x, e);
+  Val *resumed = resumed_value(x, e);
+  if (resumed) return resumed;
   const char *hint = x->hint;
   Val *const *args = eval_all(x, e->count, e->args);
   if (!args) return NULL;

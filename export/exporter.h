@@ -40,6 +40,8 @@ typedef struct Val {
   const Expr *fn;  /* VAL_FN: an EX_FN, EX_GLOBAL, EX_OP or EX_CTOR */
   const Var *self; /* the local name of a recursive one; or NULL */
   Frame *frame;
+  const struct Val *tail_of; /* VAL_SEQUENCE: the one without its first element;
+                                or NULL */
 } Val;
 
 /* A variable's value, which is found when it is first asked for. */
@@ -73,6 +75,14 @@ typedef struct Active {
   const struct Active *up;
 } Active;
 
+/* A recursive function goes on after a call of itself, which gave the result
+ * (loop.c). */
+typedef struct Resumed {
+  const struct Self *self;
+  Val *result;
+  const struct Resumed *up;
+} Resumed;
+
 /* A call that is under way. */
 typedef struct CallSite {
   Span at;
@@ -92,7 +102,8 @@ typedef struct Export {
   PtrMap given;        /* names that are outputs of a graph */
   VEC(Frame *) frames; /* to be freed */
   const Active *active;
-  const CallSite *site; /* the innermost */
+  const Resumed *resumed; /* the innermost */
+  const CallSite *site;   /* likewise */
   const char *hint; /* what the next node's output is to be called; or NULL */
   int calls;        /* under way, within each other */
   int graphs;       /* likewise */
@@ -183,22 +194,39 @@ Val *call_value(Export *x, Val *fn, int count, Val *const *args,
 /* What is asked of the end of a recursive function's body (loop.c); of any
  * other expression it is the value. */
 typedef enum Ask {
-  ASK_VALUE, /* of the end that is no call of itself */
-  ASK_STEP,  /* the arguments of the call of itself; () for one that stays */
-  ASK_MORE,  /* is the end a call of itself? */
+  ASK_VALUE,  /* of the end that is no call of itself */
+  ASK_STEP,   /* the arguments of the call of itself; () for one that stays */
+  ASK_MORE,   /* is the end a call of itself? */
+  ASK_RESUME, /* the value of the end that is a call, or has one, which gave
+                 x->resumed */
 } Ask;
 
 typedef struct Self {
   const Var *var; /* one of the two */
   const Global *global;
   const bool *changed; /* which parameters some call of itself changes */
+  const PtrMap *notes; /* where ends may have their call within them (ends.c);
+                          NULL: an end is the call, or has none */
 } Self;
+
+/* Which ends an expression has. */
+enum { ENDS_VALUE = 1, ENDS_CALL = 2 };
 
 Val *ask(Export *x, const Expr *e, Ask what, const Self *self);
 /* Adds an output to a graph, of a type that is said where it is given. */
 bool graph_gives(Export *x, OnnxGraph *g, Val *v, const OnnxValueType *type);
 /* Is the expression a call of it? */
 bool is_self_call(const Expr *e, const Self *self);
+
+/* --- ends.c --------------------------------------------------------------- */
+
+/* Notes for each node of a body which ends it has.  False: none has its call
+ * within it, or one has a second call, or a call that it may not make. */
+bool ends_noted(Export *x, const Fn *fn, const Self *self, PtrMap *notes);
+/* The ends of an expression of the body; is it one itself? */
+unsigned ends_known(const PtrMap *notes, const Expr *e, bool *end);
+/* What a call of itself in such a body has given; NULL: it is no such call. */
+Val *resumed_value(Export *x, const Expr *call);
 
 /* --- loop.c --------------------------------------------------------------- */
 

@@ -8,8 +8,22 @@
  *
  * where MORE, STEP and VALUE are what `ask` makes of the body.  Only parameters
  * that a step changes are carried.  Recursion over data that is known, such as
- * the list of a network's layers, is written out call by call instead. */
-#include "export/exporter.h"
+ * the list of a network's layers, is written out call by call instead.
+ *
+ * Where work is left after the one call that an end makes (ends.c), there are
+ * two Loops, the second of which takes up what the first one met:
+ *
+ *   def @f(%p) { if (MORE) { RESUME(%p, @f(STEP)) } else { VALUE } }
+ *
+ *   Loop(more, p, met) { met = met and p; p = STEP(p); more = MORE(p) }
+ *   r = VALUE(p)
+ *   Loop(length of met, r) { r = RESUME(the last p not yet taken, r) }
+ *
+ * A sequence holds what a tensor was at each turn.  A list may only lose its
+ * first element at a turn: then the sequence holds those elements, and the
+ * second Loop puts one after the other before the list again. */
+#include "export/loop.h"
+
 #include "ir/walk.h"
 
 enum { UNROLLED_MOST = 10000 };
@@ -46,8 +60,8 @@ static bool *changed_params(Export *x, const Fn *fn, const Self *self) {
 }
 
 /* A frame of the same call with other arguments. */
-static Frame *frame_with(Export *x, const Frame *call, const Fn *fn,
-                         Val *const *args) {
+Frame *frame_with(Export *x, const Frame *call, const Fn *fn,
+                  Val *const *args) {
   Frame *f = frame_new(x, call->outer);
   f->fn = call->fn;
   f->type_count = call->type_count;
@@ -58,8 +72,7 @@ static Frame *frame_with(Export *x, const Frame *call, const Fn *fn,
   return f;
 }
 
-static Val *ask_in(Export *x, Frame *f, const Fn *fn, Ask what,
-                   const Self *self) {
+Val *ask_in(Export *x, Frame *f, const Fn *fn, Ask what, const Self *self) {
   Frame *outer = x->frame;
   x->frame = frame_new(x, f);
   Val *v = ask(x, fn->body, what, self);
@@ -68,15 +81,6 @@ static Val *ask_in(Export *x, Frame *f, const Fn *fn, Ask what,
 }
 
 /* --- A Loop --------------------------------------------------------------- */
-
-typedef struct Loop {
-  Export *x;
-  const Fn *fn;
-  const Self *self;
-  Frame *call;
-  Val **args; /* of the call */
-  const Expr *at;
-} Loop;
 
 /* The tensors and sequences of the arguments that change. */
 static bool carried(const Loop *l, Val *const *args, Vals *out) {
@@ -87,7 +91,7 @@ static bool carried(const Loop *l, Val *const *args, Vals *out) {
 }
 
 /* The arguments with others in the places of those. */
-static Val **with_carried(const Loop *l, Val *const *values) {
+Val **with_carried(const Loop *l, Val *const *values) {
   size_t size = (size_t)l->fn->param_count * sizeof *l->args;
   Val **args = arena_copy(l->x->arena, l->args, size);
   for (int i = 0; args && i < l->fn->param_count; i++)
@@ -95,16 +99,10 @@ static Val **with_carried(const Loop *l, Val *const *values) {
   return args;
 }
 
-/* What a value of the loop is at every turn. */
-typedef struct Slot {
-  const Type *type;
-  const char *name; /* that of its parameter */
-} Slot;
-
 /* The slots of a parameter of that type, laid out as `carried` lays out the
  * values. */
-static void carried_slots(const Loop *l, const Val *v, Slot of,
-                          const Vals *values, size_t *next, Slot *out) {
+void carried_slots(const Loop *l, const Val *v, Slot of, const Vals *values,
+                   size_t *next, Slot *out) {
   const Type *t = of.type;
   bool parts = !val_is_slot(l->x, v);
   if (!parts) {
@@ -137,23 +135,45 @@ static Slot *slots_of(const Loop *l, const Vals *values) {
   return mem_exhausted(x->mem) ? NULL : slots;
 }
 
-/* One turn: from the values that the graph takes to those that it gives. */
+/* An input of a loop's body. */
+Val *body_input(Export *x, OnnxGraph *body, const char *name,
+                const Type *type) {
+  Val *v = val_tensor(x, type, onnx_name(x->w, name));
+  OnnxValueType port = value_type(x, type);
+  onnx_graph_input(x->w, body, v->name, &port);
+  return v;
+}
+
+Val **body_inputs(Export *x, OnnxGraph *body, size_t count, const Slot *slots) {
+  Val **now = ARENA_ARRAY(x->arena, Val *, count + 1);
+  for (size_t i = 0; now && i < count; i++)
+    now[i] = body_input(x, body, slots[i].name, slots[i].type);
+  return now;
+}
+
+bool body_outputs(Export *x, OnnxGraph *body, const Vals *next,
+                  const Slot *slots) {
+  bool fine = true;
+  for (size_t i = 0; fine && i < next->len; i++) {
+    OnnxValueType port = value_type(x, slots[i].type);
+    fine = graph_gives(x, body, next->data[i], &port);
+  }
+  return fine;
+}
+
+/* --- A turn --------------------------------------------------------------- */
+
+/* From the values that the graph takes to those that it gives. */
 static bool turn(const Loop *l, OnnxGraph *body, const Vals *values,
                  const Slot *slots) {
   Export *x = l->x;
-  const Type *count = type_of_rank(x, DT_INT64, 0);
-  const Type *more_type = type_of_rank(x, DT_BOOL, 0);
-  OnnxValueType port = value_type(x, count);
-  onnx_graph_input(x->w, body, onnx_name(x->w, "turn"), &port);
-  port = value_type(x, more_type);
-  onnx_graph_input(x->w, body, onnx_name(x->w, "go"), &port);
-  Val **now = ARENA_ARRAY(x->arena, Val *, values->len + 1);
-  for (size_t i = 0; now && i < values->len; i++) {
-    now[i] = val_tensor(x, slots[i].type, onnx_name(x->w, slots[i].name));
-    port = value_type(x, slots[i].type);
-    onnx_graph_input(x->w, body, now[i]->name, &port);
-  }
-  if (!now) return false;
+  body_input(x, body, "turn", type_of_rank(x, DT_INT64, 0));
+  body_input(x, body, "go", type_of_rank(x, DT_BOOL, 0));
+  Val **now = body_inputs(x, body, values->len, slots);
+  Val **met = ARENA_ARRAY(x->arena, Val *, values->len + 1);
+  if (!now || !met) return false;
+  for (size_t i = 0; l->met && i < values->len; i++)
+    met[i] = met_input(x, body, &slots[i]);
   Frame *f = frame_with(x, l->call, l->fn, with_carried(l, now));
   Val *step = ask_in(x, f, l->fn, ASK_STEP, l->self);
   if (!step) return false;
@@ -169,17 +189,17 @@ static bool turn(const Loop *l, OnnxGraph *body, const Vals *values,
     f = frame_with(x, l->call, l->fn, with_carried(l, next.data));
     more = ask_in(x, f, l->fn, ASK_MORE, l->self);
   }
-  fine = more && graph_gives(x, body, more, NULL);
-  for (size_t i = 0; fine && i < next.len; i++) {
-    port = value_type(x, slots[i].type);
-    fine = graph_gives(x, body, next.data[i], &port);
-  }
+  fine = more && graph_gives(x, body, more, NULL) &&
+         body_outputs(x, body, &next, slots) &&
+         (!l->met || meet(l, body, met, now, &next, slots));
   VEC_DONE(&next);
   return fine;
 }
 
+/* --- The node ------------------------------------------------------------- */
+
 /* What the loop carries has the types that hold at every turn. */
-static Val *loop_node(const Loop *l, Val *more) {
+static Val *loop_node(Loop *l, Val *more) {
   Export *x = l->x;
   const char *hint = x->hint;
   x->hint = NULL;
@@ -190,6 +210,11 @@ static Val *loop_node(const Loop *l, Val *more) {
   bool fine = slots && val_name(x, more, l->at->span);
   for (size_t i = 0; fine && i < values.len; i++)
     fine = val_name(x, values.data[i], l->at->span) != NULL;
+  bool back = l->self->notes != NULL;
+  if (fine && back) fine = may_be_met(l, values.len, slots);
+  if (fine && back) l->met = ARENA_ARRAY(x->arena, Val *, values.len + 1);
+  for (size_t i = 0; fine && l->met && i < values.len; i++)
+    l->met[i] = met_none(x, &slots[i]);
   OnnxGraph *outer = x->graph;
   OnnxGraph *body = fine ? graph_enter(x, "body", l->at->span) : NULL;
   fine = body && turn(l, body, &values, slots);
@@ -201,14 +226,20 @@ static Val *loop_node(const Loop *l, Val *more) {
     node_in(x, n, more, l->at->span);
     for (size_t i = 0; i < values.len; i++)
       node_in(x, n, values.data[i], l->at->span);
+    for (size_t i = 0; l->met && i < values.len; i++)
+      node_in(x, n, l->met[i], l->at->span);
     onnx_attr_graph(x->w, n, "body", body);
     for (size_t i = 0; i < values.len; i++) {
       x->hint = slots[i].name;
       last[i] = node_out(x, n, slots[i].type);
     }
+    for (size_t i = 0; l->met && i < values.len; i++)
+      l->met[i] = node_out(x, n, l->met[i]->type);
     Frame *f = frame_with(x, l->call, l->fn, with_carried(l, last));
-    x->hint = hint;
+    x->hint = l->met ? NULL : hint;
     v = ask_in(x, f, l->fn, ASK_VALUE, l->self);
+    x->hint = hint;
+    if (v && l->met) v = loop_back(l, v, values.len, slots, last);
   }
   VEC_DONE(&values);
   return v;
@@ -224,6 +255,13 @@ static Val **args_of(Export *x, const Frame *f, const Fn *fn) {
     args[i] = b->val;
   }
   return args;
+}
+
+/* Is a Loop of the function under way? */
+static bool is_looping(const Export *x, const Fn *fn) {
+  const Active *a = x->active;
+  while (a && (a->fn != fn || a->graph)) a = a->up;
+  return a != NULL;
 }
 
 /* The function is under way, and calls itself other than at its end.  That is
@@ -243,11 +281,9 @@ static bool may_call_again(Export *x, const Fn *fn, const Expr *at) {
   return false;
 }
 
-Val *loop_call(Export *x, const Fn *fn, const Self *of, Frame *frame,
-               const Expr *at) {
-  Self self = *of;
-  self.changed = changed_params(x, fn, of);
-  if (!self.changed) return NULL;
+/* A Loop, or where only what is known has chosen, the calls themselves. */
+static Val *loop_once(Export *x, const Fn *fn, const Self *self, Frame *frame,
+                      const Expr *at) {
   Active active = {fn, x->graph, x->active};
   const char *hint = x->hint;
   Val *v = NULL;
@@ -256,28 +292,64 @@ Val *loop_call(Export *x, const Fn *fn, const Self *of, Frame *frame,
     x->active = &active;
     x->by_data = false;
     x->hint = NULL;
-    Val *more = ask_in(x, frame, fn, ASK_MORE, &self);
+    Val *more = ask_in(x, frame, fn, ASK_MORE, self);
     x->hint = hint;
     if (!more) break;
     bool known = more->constant != NULL;
     if (known && !tensor_i64_at(more->constant, 0)) {
-      v = ask_in(x, frame, fn, ASK_VALUE, &self);
+      v = ask_in(x, frame, fn, ASK_VALUE, self);
       break;
     }
     Val **args = args_of(x, frame, fn);
     if (!args) break;
     if (!known || !x->by_data) {
       active.graph = NULL; /* within a Loop it may not call itself otherwise */
-      v = loop_node(&(Loop){x, fn, &self, frame, args, at}, more);
+      v = loop_node(&(Loop){x, fn, self, frame, args, at, NULL}, more);
       break;
     }
-    Val *step = ask_in(x, frame, fn, ASK_STEP, &self);
+    Val *step = ask_in(x, frame, fn, ASK_STEP, self);
     x->active = active.up;
     if (!step) break;
     for (int i = 0; i < fn->param_count; i++)
-      if (self.changed[i]) args[i] = step->items[i];
+      if (self->changed[i]) args[i] = step->items[i];
     frame = frame_with(x, frame, fn, args);
   }
   x->active = active.up;
   return v;
+}
+
+/* The two loops, where the run knows how deep the recursion goes.  `*done`: it
+ * does, or there was a mistake. */
+static Val *there_and_back(Export *x, const Fn *fn, const Self *self,
+                           Frame *frame, const Expr *at, bool *done) {
+  const char *hint = x->hint;
+  x->hint = NULL;
+  Val *more = ask_in(x, frame, fn, ASK_MORE, self);
+  x->hint = hint;
+  *done = !more || !more->constant;
+  Val **args = more && *done ? args_of(x, frame, fn) : NULL;
+  if (!args) return NULL;
+  Active active = {fn, NULL, x->active};
+  x->active = &active;
+  Val *v = loop_node(&(Loop){x, fn, self, frame, args, at, NULL}, more);
+  x->active = active.up;
+  return v;
+}
+
+Val *loop_call(Export *x, const Fn *fn, const Self *of, Frame *frame,
+               const Expr *at) {
+  Self self = *of;
+  self.changed = changed_params(x, fn, of);
+  if (!self.changed) return NULL;
+  PtrMap notes;
+  ptrmap_init(&notes, x->mem);
+  Val *v = NULL;
+  bool done = false;
+  if (!is_looping(x, fn) && ends_noted(x, fn, &self, &notes)) {
+    self.notes = &notes;
+    v = there_and_back(x, fn, &self, frame, at, &done);
+    self.notes = NULL;
+  }
+  ptrmap_done(&notes);
+  return done ? v : loop_once(x, fn, &self, frame, at);
 }

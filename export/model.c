@@ -99,8 +99,13 @@ static const Type *result_part(const Type *result, size_t count, size_t i) {
   return parts ? result->args[i] : NULL;
 }
 
-static bool outputs(Export *x, const Fn *fn, const Type *result) {
-  Val *v = eval(x, fn->body);
+static bool outputs(Export *x, const Global *entry) {
+  const Fn *fn = entry->value->fn;
+  const Type *result = entry->type->result;
+  Self self = {.global = entry};
+  Val *v = fn_mentions(x, fn, &self)
+               ? loop_call(x, fn, &self, x->frame, fn->body)
+               : eval(x, fn->body);
   Vals parts;
   VEC_INIT(&parts, x->mem);
   bool fine = v && val_flatten(x, v, &parts, fn->body->span);
@@ -134,8 +139,7 @@ bool program_export(Program *p, const Global *entry, const ExportWish *wish,
   ptrmap_init(&x.given, x.mem);
   VEC_INIT(&x.frames, x.mem);
   split_start(&x.stack, x.mem);
-  bool fine =
-      inputs(&x, body->fn) && outputs(&x, body->fn, entry->type->result);
+  bool fine = inputs(&x, body->fn) && outputs(&x, entry);
   split_end(&x.stack);
   fine = fine && !mem_exhausted(x.mem) &&
          onnx_model_write(x.w, x.root, &(OnnxWish){wish->external}, path);

@@ -65,6 +65,25 @@ round_trip('or_ones', "\@main($_->[0])", $_->[1], "an Option: $_->[0]")
 round_trip('scanned', '@main([[1f, 2f], [3f, 4f]]).1',
            qr/\[\[1\.0, 2\.0\],\s+\[4\.0, 6\.0\]\]/, 'a scan');
 
+# Work after the call of itself.  The lists are (1, 2), (3, -4), (-5, -6).
+my $three = 'List[@onnx_any([1f, 2f]), @onnx_any([3f, -4f]), '
+            . '@onnx_any([-5f, -6f])]';
+round_trip('factorial', "\@main($_->[0])", qr/^$_->[1]$/m,
+           "work after a call: $_->[0]") for [5, 120], [1, 1], [0, 1];
+round_trip('alternating', "\@main($three)", qr/\[-14\.0, +0\.0\]/,
+           'over a list of the run');
+round_trip('alternating', '@main(Nil)', qr/\[0\.0, 0\.0\]/, 'and over none');
+round_trip('positive', "\@main($three)",
+           qr/^Cons\(\S+ \S+ \[1\.0, 2\.0\], Nil\)$/m, 'a filter');
+round_trip('joined', "\@main($three, $list)",
+           qr/\A(?:Cons\(Tensor\[\(2\), float32\] \[\d\.0, \d\.0\], ){3}Nil/,
+           'a list after another');
+round_trip('sums', '@main(4)',
+           qr/^\(10, Cons\(6, Cons\(3, Cons\(1, Cons\(0, Nil\)\)\)\)\)$/m,
+           'a tuple with a list comes back');
+round_trip('from_right', "\@main($three)", qr/\[-7\.0, +0\.0\]/,
+           'a fold from the right');
+
 # A param keeps its name, whether its value is bound or its default.
 my $dense = spew(scratch('dense.rly'), <<'END');
 param @weight: Tensor[(2, 2), float32] = [[1f, 2f], [3f, 4f]];
@@ -145,8 +164,23 @@ sub refused {
         $what);
 }
 refused('def @main(%n: int32) -> int32 {
-  if (%n == 0) { 1 } else { %n * @main(%n - 1) }
-}', qr/refused\.rly:2:34: error\[E0809\].*no tail call/, 'deep recursion');
+  if (%n < 2) { %n } else { @main(%n - 1) + @main(%n - 2) }
+}', qr/refused\.rly:2:29: error\[E0809\].*no tail call/, 'two calls of itself');
+refused('def @main(%n: int32) -> int32 {
+  if (%n == 0) { 1 } else { 1 + (if (%n > 4) { @main(%n - 1) } else { 2 }) }
+}', qr/refused\.rly:2:48: error\[E0809\].*no tail call/,
+        'a call in a branch of what is left to do');
+refused('def @main(%n: int32, %k: List[int32]) -> int32 {
+  if (%n == 0) { 1 } else { 1 + @main(%n - 1, Cons(%n, %k)) }
+}', qr/E0809.*its list `%k` does not just lose its first element/,
+        'a list that the way back cannot have again');
+refused('def @main(%n: int32, %k: Option[int32]) -> int32 {
+  if (%n == 0) { 1 } else { 1 + @main(%n - 1, Some(%n)) }
+}', qr/E0809.*`%k`, an Option that the run knows, changes/,
+        'nor an Option');
+refused('def @main(%n: int32, %c: bool) -> int32 {
+  if (%c) { 1 } else { %n + @main(%n, %c) }
+}', qr/E0809.*changes nothing, so it has no end/, 'recursion without an end');
 refused('def @main(%x: float32) {
   let %c = ref(%x);
   ref_read(%c)

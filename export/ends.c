@@ -1,0 +1,97 @@
+/* The ends of a recursive function's body, where work may be left after a call
+ * of itself.  The body is a tree of choices; an end of it that calls the
+ * function has one call, at its end or within it:
+ *
+ *   if (%n == 0) { 1 } else { %n * @f(%n - 1) }      a value, a call
+ *   { let %r = @f(%t); if (%c) { Cons(%h, %r) } else { %r } }     a call
+ *
+ * The second is one end, since its `let` calls in any case.  A call that only
+ * one branch within an end makes, or a function within it, is of no such form;
+ * nor are two calls in one end.
+ *
+ * One walk leaves a note at each node with a call in it, and at each choice. */
+#include "export/exporter.h"
+#include "ir/walk.h"
+
+enum {
+  NOTE_ONE = 1,    /* a call of itself is in the node */
+  NOTE_TWO = 2,    /* a second one is */
+  NOTE_HIDDEN = 4, /* one is in a branch within an end, or in a function */
+  NOTE_WITHIN = 8, /* a choice: one is not in its branches, so it is an end */
+  NOTE_VALUE = 16, /* a choice: one of its ends is a value */
+  NOTE_CALL = 32,  /* a choice: one of its ends is a call */
+  NOTE_CALLS = NOTE_ONE | NOTE_TWO | NOTE_HIDDEN,
+};
+
+static unsigned note_of(const PtrMap *notes, const Expr *e) {
+  return (unsigned)(uintptr_t)ptrmap_get(notes, e);
+}
+
+static void note(PtrMap *notes, const Expr *e, unsigned more) {
+  unsigned now = note_of(notes, e);
+  if (now & more & NOTE_ONE) more |= NOTE_TWO;
+  if (now | more) ptrmap_put(notes, e, (void *)(uintptr_t)(now | more));
+}
+
+static bool is_choice(const Expr *e) {
+  return e->kind == EX_BLOCK || e->kind == EX_IF || e->kind == EX_MATCH;
+}
+
+static bool is_branch(const ExprWalk *w) {
+  return (w->parent->kind == EX_IF && w->index > 0) || w->role == ROLE_ARM ||
+         w->role == ROLE_GUARD;
+}
+
+/* What a node among the choices is: an end, or a choice of ends. */
+static unsigned ends_in(unsigned n, bool choice) {
+  unsigned ends =
+      choice && !(n & NOTE_WITHIN) ? n & (NOTE_VALUE | NOTE_CALL) : 0;
+  return ends ? ends : n & NOTE_ONE ? NOTE_CALL : NOTE_VALUE;
+}
+
+bool ends_noted(Export *x, const Fn *fn, const Self *self, PtrMap *notes) {
+  bool one_each = true, deep = false;
+  int within = 0; /* nodes under way that are parts of ends, and functions */
+  ExprWalk w;
+  expr_walk_start(&w, x->mem, WALK_ENTER | WALK_LEAVE, fn->body);
+  while (expr_walk_next(&w)) {
+    const Expr *e = w.at;
+    bool tail = e == fn->body || (expr_walk_is_tail(&w) && is_choice(w.parent));
+    bool part = !tail || e->kind == EX_FN;
+    if (w.event == WALK_ENTER) {
+      within += part;
+      if (is_self_call(e, self)) note(notes, e, NOTE_ONE);
+      continue;
+    }
+    within -= part;
+    unsigned n = note_of(notes, e);
+    if ((n & NOTE_ONE) && e->kind == EX_FN) n |= NOTE_HIDDEN;
+    if (within || part) {
+      if ((n & NOTE_ONE) && w.parent && is_branch(&w)) n |= NOTE_HIDDEN;
+      if (w.parent) note(notes, w.parent, n & NOTE_CALLS);
+      if (!within && (n & NOTE_ONE) && w.parent)
+        note(notes, w.parent, NOTE_WITHIN);
+      continue;
+    }
+    unsigned ends = ends_in(n, is_choice(e));
+    bool end = !is_choice(e) || (n & NOTE_WITHIN);
+    if (end && (n & (NOTE_TWO | NOTE_HIDDEN))) one_each = false;
+    if (end && (n & NOTE_ONE) && !is_self_call(e, self)) deep = true;
+    if (w.parent) note(notes, w.parent, ends | (n & NOTE_CALLS));
+  }
+  return expr_walk_end(&w) && one_each && deep;
+}
+
+unsigned ends_known(const PtrMap *notes, const Expr *e, bool *end) {
+  unsigned n = note_of(notes, e), ends = ends_in(n, is_choice(e));
+  *end = !is_choice(e) || (n & NOTE_WITHIN);
+  return (ends & NOTE_VALUE ? ENDS_VALUE : 0u) |
+         (ends & NOTE_CALL ? ENDS_CALL : 0u);
+}
+
+Val *resumed_value(Export *x, const Expr *call) {
+  for (const Resumed *r = x->resumed; r; r = r->up)
+    if (ptrmap_has(r->self->notes, call) && is_self_call(call, r->self))
+      return r->result;
+  return NULL;
+}

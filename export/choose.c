@@ -14,6 +14,7 @@
 bool is_self_call(const Expr *e, const Self *self) {
   if (e->kind != EX_CALL || !self) return false;
   const Expr *callee = e->call.callee;
+  if (self->circle) return circle_member(self->circle, callee) >= 0;
   if (callee->kind == EX_VAR) return self->var && callee->var == self->var;
   return callee->kind == EX_GLOBAL && self->global &&
          callee->g.global == self->global;
@@ -40,20 +41,35 @@ static unsigned ends_of(Export *x, const Expr *e, const Self *self, bool *end) {
 
 /* --- An If ---------------------------------------------------------------- */
 
+/* A turn of functions that call each other. */
+typedef struct Turn {
+  const Circle *circle;
+  Val *which; /* the number of the one whose turn it is */
+  Val *const *args;
+  Frame *outer; /* around the functions */
+} Turn;
+
 /* What is evaluated where a choice is made for it: an expression, or an arm of
  * a match, or the arms from one on. */
 typedef struct Side {
-  const Expr *e;  /* the expression; the match */
-  int arm;        /* -1: no arm */
-  bool rest;      /* this arm and those after it */
-  Val *scrutinee; /* of the match */
+  const Expr *e;    /* the expression; the match */
+  int arm;          /* -1: no arm */
+  bool rest;        /* this arm and those after it */
+  Val *scrutinee;   /* of the match */
+  const Turn *turn; /* or: an arm is a member of a circle */
 } Side;
 
+static Val *ask_members(Export *x, const Turn *t, int from, Ask what,
+                        const Self *self);
+static Val *ask_member(Export *x, const Turn *t, int i, Ask what,
+                       const Self *self);
 static Val *ask_arms(Export *x, const Side *from, Ask what, const Self *self);
 static bool bind_pattern(Export *x, const Pattern *p, Val *v);
 
 static Val *ask_side(Export *x, const Side *s, Ask what, const Self *self) {
   if (s->arm < 0) return ask(x, s->e, what, self);
+  if (s->turn)
+    return (s->rest ? ask_members : ask_member)(x, s->turn, s->arm, what, self);
   if (s->rest) return ask_arms(x, s, what, self);
   const Arm *arm = &s->e->match->arms[s->arm];
   return bind_pattern(x, arm->pattern, s->scrutinee)
@@ -64,8 +80,12 @@ static Val *ask_side(Export *x, const Side *s, Ask what, const Self *self) {
 static unsigned side_ends(Export *x, const Side *s, const Self *self) {
   bool end;
   if (s->arm < 0) return ends_of(x, s->e, self, &end);
-  const Match *m = s->e->match;
   unsigned ends = 0;
+  const Circle *c = s->turn ? s->turn->circle : NULL;
+  for (int i = s->arm; c && i < (s->rest ? c->count : s->arm + 1); i++)
+    ends |= ends_of(x, c->members[i].fn->body, self, &end);
+  if (c) return ends;
+  const Match *m = s->e->match;
   for (int i = s->arm; i < (s->rest ? m->arm_count : s->arm + 1); i++)
     ends |= ends_of(x, m->arms[i].body, self, &end);
   return ends;
@@ -139,7 +159,7 @@ static Val *if_node(Export *x, Val *c, OnnxGraph *a, OnnxGraph *b,
 /* ONNX has no operator that fails, so a side that does nothing else is never
  * taken: a graph is for runs of the program that do not fail. */
 static bool side_fails(const Side *s) {
-  if (s->rest) return false;
+  if (s->rest || s->turn) return false;
   const Expr *e = s->arm < 0 ? s->e : s->e->match->arms[s->arm].body;
   while (e->kind == EX_BLOCK) e = e->block->result;
   return e->kind == EX_CALL && e->call.callee->kind == EX_OP &&
@@ -210,7 +230,7 @@ static Val *ask_if(Export *x, const Expr *e, Ask what, const Self *self) {
     return d ? node_of(x, and? "And" : "Or", c->type, 2, (Val *[]){c, d})
              : NULL;
   }
-  Side a = {e->args[1], -1, false, NULL}, b = {e->args[2], -1, false, NULL};
+  Side a = {.e = e->args[1], .arm = -1}, b = {.e = e->args[2], .arm = -1};
   return choose(x, c, &a, &b, what, self);
 }
 
@@ -390,11 +410,11 @@ static Val *ask_arms(Export *x, const Side *from, Ask what, const Self *self) {
       taken = test_guard(x, arm, from->scrutinee, taken, &c, &failed);
     x->hint = hint;
     if (failed) return NULL;
-    Side body = {from->e, i, false, from->scrutinee};
+    Side body = {from->e, i, false, from->scrutinee, NULL};
     if (taken == YES) return ask_side(x, &body, what, self);
     if (taken == NO) continue;
     bool last = i + 2 == m->arm_count && !m->arms[i + 1].guard && !m->partial;
-    Side rest = {from->e, i + 1, !last, from->scrutinee};
+    Side rest = {from->e, i + 1, !last, from->scrutinee, NULL};
     return choose(x, c, &body, &rest, what, self);
   }
   return refuse(x, from->e->span, "no arm of this `match` is left to take");
@@ -405,48 +425,49 @@ static Val *ask_match(Export *x, const Expr *e, Ask what, const Self *self) {
   x->hint = NULL;
   Val *v = eval(x, e->args[0]);
   x->hint = hint;
-  return v ? ask_arms(x, &(Side){e, 0, true, v}, what, self) : NULL;
+  return v ? ask_arms(x, &(Side){e, 0, true, v, NULL}, what, self) : NULL;
 }
 
-/* --- Asking --------------------------------------------------------------- */
+/* --- Functions that call each other ----------------------------------------
+ */
 
-/* The arguments of a call of itself; () for one that stays as it is. */
-static Val *step_args(Export *x, const Expr *e, const Self *self) {
-  Val **args = ARENA_ARRAY(x->arena, Val *, (size_t)e->count + 1);
-  for (int i = 0; args && i < e->count; i++) {
-    x->hint = NULL;
-    args[i] = self->changed[i] ? eval(x, e->args[i])
-                               : val_tuple(x, type_unit(x->p->types), 0, NULL);
-    if (!args[i]) return NULL;
-  }
-  return args ? val_tuple(x, NULL, e->count, args) : NULL;
-}
-
-/* Those of the call within an end, with the variables of the blocks that it
- * stands in. */
-static Val *step_within(Export *x, const Expr *end, const Self *self) {
-  Frame *frame = x->frame;
-  Val *v = NULL;
-  VEC(const Expr *) blocks;
-  VEC_INIT(&blocks, x->mem);
-  ExprWalk w;
-  expr_walk_start(&w, x->mem, WALK_ENTER | WALK_LEAVE, end);
-  while (expr_walk_next(&w)) {
-    bool block = w.at->kind == EX_BLOCK;
-    if (block && w.event == WALK_ENTER) VEC_PUSH(&blocks, w.at);
-    if (block && w.event == WALK_LEAVE) blocks.len--;
-    if (w.event != WALK_ENTER || !is_self_call(w.at, self)) continue;
-    bool fine = true;
-    for (size_t i = 0; fine && i < blocks.len; i++)
-      fine = block_enter(x, blocks.data[i]->block);
-    v = fine ? step_args(x, w.at, self) : NULL;
-    break;
-  }
-  expr_walk_end(&w);
-  VEC_DONE(&blocks);
+static Val *ask_member(Export *x, const Turn *t, int i, Ask what,
+                       const Self *self) {
+  const Fn *fn = t->circle->members[i].fn;
+  Frame *frame = x->frame, *f = frame_new(x, t->outer);
+  f->fn = fn;
+  for (int k = 0; k < fn->param_count; k++)
+    frame_bind(x, f, fn->params[k], t->args[k]);
+  x->frame = frame_new(x, f);
+  Val *v = ask(x, fn->body, what, self);
   x->frame = frame;
   return v;
 }
+
+/* Those from one on. */
+static Val *ask_members(Export *x, const Turn *t, int from, Ask what,
+                        const Self *self) {
+  const Circle *c = t->circle;
+  if (from == c->count - 1) return ask_member(x, t, from, what, self);
+  const char *hint = x->hint;
+  x->hint = NULL;
+  Val *his = node_of(x, "Equal", type_of_rank(x, DT_BOOL, 0), 2,
+                     (Val *[]){t->which, val_number(x, DT_INT64, from)});
+  x->hint = hint;
+  Side one = {c->members[from].fn->body, from, false, NULL, t};
+  Side rest = {c->members[from + 1].fn->body, from + 1, true, NULL, t};
+  return his ? choose(x, his, &one, &rest, what, self) : NULL;
+}
+
+Val *ask_circle(Export *x, const Circle *c, Val *which, Val *const *args,
+                Frame *outer, Ask what, const Self *self) {
+  Turn t = {c, which, args, outer};
+  const Tensor *known = which->constant;
+  return known ? ask_member(x, &t, (int)tensor_i64_at(known, 0), what, self)
+               : ask_members(x, &t, 0, what, self);
+}
+
+/* --- Asking --------------------------------------------------------------- */
 
 static Val *ask_here(Export *x, const Expr *e, Ask what, const Self *self) {
   bool end = false;
@@ -454,7 +475,7 @@ static Val *ask_here(Export *x, const Expr *e, Ask what, const Self *self) {
   if (what == ASK_MORE && ends != (ENDS_VALUE | ENDS_CALL))
     return val_number(x, DT_BOOL, ends == ENDS_CALL);
   if (end && ends == ENDS_CALL)
-    return what == ASK_STEP ? step_within(x, e, self) : eval(x, e);
+    return what == ASK_STEP ? step_args(x, e, self) : eval(x, e);
   if (e->kind == EX_IF || e->kind == EX_MATCH) {
     Frame *frame = x->frame;
     x->frame = frame_new(x, frame);

@@ -95,3 +95,46 @@ Val *resumed_value(Export *x, const Expr *call) {
       return r->result;
   return NULL;
 }
+
+/* --- The arguments of the call -------------------------------------------- */
+
+/* Before those of a circle's function stands its number. */
+static Val *call_args(Export *x, const Expr *e, const Self *self) {
+  int first = self->circle ? 1 : 0, count = first + e->count;
+  Val **args = ARENA_ARRAY(x->arena, Val *, (size_t)count + 1);
+  if (args && first)
+    args[0] =
+        val_number(x, DT_INT64, circle_member(self->circle, e->call.callee));
+  for (int i = first; args && i < count; i++) {
+    x->hint = NULL;
+    args[i] = self->changed[i] ? eval(x, e->args[i - first])
+                               : val_tuple(x, type_unit(x->p->types), 0, NULL);
+    if (!args[i]) return NULL;
+  }
+  return args ? val_tuple(x, NULL, count, args) : NULL;
+}
+
+/* The variables are those of the blocks that the call stands in. */
+Val *step_args(Export *x, const Expr *end, const Self *self) {
+  Frame *frame = x->frame;
+  Val *v = NULL;
+  VEC(const Expr *) blocks;
+  VEC_INIT(&blocks, x->mem);
+  ExprWalk w;
+  expr_walk_start(&w, x->mem, WALK_ENTER | WALK_LEAVE, end);
+  while (expr_walk_next(&w)) {
+    bool block = w.at->kind == EX_BLOCK;
+    if (block && w.event == WALK_ENTER) VEC_PUSH(&blocks, w.at);
+    if (block && w.event == WALK_LEAVE) blocks.len--;
+    if (w.event != WALK_ENTER || !is_self_call(w.at, self)) continue;
+    bool fine = true;
+    for (size_t i = 0; fine && i < blocks.len; i++)
+      fine = block_enter(x, blocks.data[i]->block);
+    v = fine ? call_args(x, w.at, self) : NULL;
+    break;
+  }
+  expr_walk_end(&w);
+  VEC_DONE(&blocks);
+  x->frame = frame;
+  return v;
+}

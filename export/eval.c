@@ -267,7 +267,11 @@ static Val *call_function(Export *x, const Val *f, int count, Val *const *args,
   x->site = &site;
   Frame *outer = x->frame;
   Val *v;
-  if (fn_mentions(x, fn, &self)) {
+  const Circle *circle =
+      circle_of(x, self.var ? NULL : self.global, self.var, f->frame);
+  if (circle) {
+    v = circle_call(x, circle, f->frame, args, at);
+  } else if (fn_mentions(x, fn, &self)) {
     v = loop_call(x, fn, &self, frame, at);
   } else {
     x->frame = frame;

@@ -101,6 +101,7 @@ typedef struct Export {
   PtrMap globals;      /* Global -> Val */
   PtrMap given;        /* names that are outputs of a graph */
   VEC(Frame *) frames; /* to be freed */
+  PtrMap circles;      /* Fn -> Circle, or the export itself: it has none */
   const Active *active;
   const Resumed *resumed; /* the innermost */
   const CallSite *site;   /* likewise */
@@ -201,12 +202,15 @@ typedef enum Ask {
                  x->resumed */
 } Ask;
 
+typedef struct Circle Circle;
+
 typedef struct Self {
   const Var *var; /* one of the two */
   const Global *global;
-  const bool *changed; /* which parameters some call of itself changes */
-  const PtrMap *notes; /* where ends may have their call within them (ends.c);
-                          NULL: an end is the call, or has none */
+  const bool *changed;  /* which parameters some call of itself changes */
+  const PtrMap *notes;  /* where ends may have their call within them (ends.c);
+                           NULL: an end is the call, or has none */
+  const Circle *circle; /* or: several functions, by their numbers */
 } Self;
 
 /* Which ends an expression has. */
@@ -218,6 +222,37 @@ bool graph_gives(Export *x, OnnxGraph *g, Val *v, const OnnxValueType *type);
 /* Is the expression a call of it? */
 bool is_self_call(const Expr *e, const Self *self);
 
+/* What a function of a circle is at a turn: the member by the number `which`,
+ * of the arguments, in the frame around the functions. */
+Val *ask_circle(Export *x, const Circle *c, Val *which, Val *const *args,
+                Frame *outer, Ask what, const Self *self);
+
+/* --- circle.c ------------------------------------------------------------- */
+
+typedef struct Member {
+  const Global *global; /* one of the two */
+  const Var *var;
+  const Fn *fn;
+} Member;
+
+/* Functions that call each other at their ends. */
+struct Circle {
+  int count;
+  const Member *members;
+  const Fn *fn; /* of a number and their parameters, without a body; NULL: these
+                   are not of the same types */
+};
+
+/* The circle of a function, a global one or a local one of the frame's block;
+ * NULL: it is in none. */
+const Circle *circle_of(Export *x, const Global *global, const Var *local,
+                        Frame *frame);
+/* The number of a call's function in it; -1: it is none of them. */
+int circle_member(const Circle *c, const Expr *callee);
+/* A call of the function that the circle was found by. */
+Val *circle_call(Export *x, const Circle *c, Frame *outer, Val *const *args,
+                 const Expr *at);
+
 /* --- ends.c --------------------------------------------------------------- */
 
 /* Notes for each node of a body which ends it has.  False: none has its call
@@ -225,6 +260,9 @@ bool is_self_call(const Expr *e, const Self *self);
 bool ends_noted(Export *x, const Fn *fn, const Self *self, PtrMap *notes);
 /* The ends of an expression of the body; is it one itself? */
 unsigned ends_known(const PtrMap *notes, const Expr *e, bool *end);
+/* The arguments of the call of itself in an end, or that is the end; () for one
+ * that stays as it is. */
+Val *step_args(Export *x, const Expr *end, const Self *self);
 /* What a call of itself in such a body has given; NULL: it is no such call. */
 Val *resumed_value(Export *x, const Expr *call);
 
@@ -235,6 +273,11 @@ Val *resumed_value(Export *x, const Expr *call);
 Val *loop_call(Export *x, const Fn *fn, const Self *self, Frame *frame,
                const Expr *at);
 bool fn_mentions(Export *x, const Fn *fn, const Self *self);
+/* The values of the function's parameters; NULL: memory ran out. */
+Val **frame_args(Export *x, const Frame *f, const Fn *fn);
+/* The call of one whose calls of itself are tail calls. */
+Val *loop_once(Export *x, const Fn *fn, const Self *self, Frame *frame,
+               const Expr *at);
 
 /* --- model.c -------------------------------------------------------------- */
 

@@ -72,7 +72,23 @@ Frame *frame_with(Export *x, const Frame *call, const Fn *fn,
   return f;
 }
 
+Val **frame_args(Export *x, const Frame *f, const Fn *fn) {
+  Val **args = ARENA_ARRAY(x->arena, Val *, (size_t)fn->param_count + 1);
+  for (int i = 0; args && i < fn->param_count; i++) {
+    const Bound *b = ptrmap_get(&f->vars, fn->params[i]);
+    if (!b) return NULL; /* memory ran out */
+    args[i] = b->val;
+  }
+  return args;
+}
+
 Val *ask_in(Export *x, Frame *f, const Fn *fn, Ask what, const Self *self) {
+  if (self->circle) {
+    Val *const *args = frame_args(x, f, fn);
+    return args ? ask_circle(x, self->circle, args[0], args + 1, f->outer, what,
+                             self)
+                : NULL;
+  }
   Frame *outer = x->frame;
   x->frame = frame_new(x, f);
   Val *v = ask(x, fn->body, what, self);
@@ -247,16 +263,6 @@ static Val *loop_node(Loop *l, Val *more) {
 
 /* --- A call --------------------------------------------------------------- */
 
-static Val **args_of(Export *x, const Frame *f, const Fn *fn) {
-  Val **args = ARENA_ARRAY(x->arena, Val *, (size_t)fn->param_count + 1);
-  for (int i = 0; args && i < fn->param_count; i++) {
-    const Bound *b = ptrmap_get(&f->vars, fn->params[i]);
-    if (!b) return NULL; /* memory ran out */
-    args[i] = b->val;
-  }
-  return args;
-}
-
 /* Is a Loop of the function under way? */
 static bool is_looping(const Export *x, const Fn *fn) {
   const Active *a = x->active;
@@ -282,8 +288,8 @@ static bool may_call_again(Export *x, const Fn *fn, const Expr *at) {
 }
 
 /* A Loop, or where only what is known has chosen, the calls themselves. */
-static Val *loop_once(Export *x, const Fn *fn, const Self *self, Frame *frame,
-                      const Expr *at) {
+Val *loop_once(Export *x, const Fn *fn, const Self *self, Frame *frame,
+               const Expr *at) {
   Active active = {fn, x->graph, x->active};
   const char *hint = x->hint;
   Val *v = NULL;
@@ -300,7 +306,7 @@ static Val *loop_once(Export *x, const Fn *fn, const Self *self, Frame *frame,
       v = ask_in(x, frame, fn, ASK_VALUE, self);
       break;
     }
-    Val **args = args_of(x, frame, fn);
+    Val **args = frame_args(x, frame, fn);
     if (!args) break;
     if (!known || !x->by_data) {
       active.graph = NULL; /* within a Loop it may not call itself otherwise */
@@ -327,7 +333,7 @@ static Val *there_and_back(Export *x, const Fn *fn, const Self *self,
   Val *more = ask_in(x, frame, fn, ASK_MORE, self);
   x->hint = hint;
   *done = !more || !more->constant;
-  Val **args = more && *done ? args_of(x, frame, fn) : NULL;
+  Val **args = more && *done ? frame_args(x, frame, fn) : NULL;
   if (!args) return NULL;
   Active active = {fn, NULL, x->active};
   x->active = &active;

@@ -99,13 +99,21 @@ static const Type *result_part(const Type *result, size_t count, size_t i) {
   return parts ? result->args[i] : NULL;
 }
 
+/* The value of the body; the frame at hand has the parameters. */
+static Val *result_of(Export *x, const Global *entry) {
+  const Fn *fn = entry->value->fn;
+  const Circle *circle = circle_of(x, entry, NULL, NULL);
+  if (circle)
+    return circle_call(x, circle, NULL, frame_args(x, x->frame, fn), fn->body);
+  Self self = {.global = entry};
+  return fn_mentions(x, fn, &self) ? loop_call(x, fn, &self, x->frame, fn->body)
+                                   : eval(x, fn->body);
+}
+
 static bool outputs(Export *x, const Global *entry) {
   const Fn *fn = entry->value->fn;
   const Type *result = entry->type->result;
-  Self self = {.global = entry};
-  Val *v = fn_mentions(x, fn, &self)
-               ? loop_call(x, fn, &self, x->frame, fn->body)
-               : eval(x, fn->body);
+  Val *v = result_of(x, entry);
   Vals parts;
   VEC_INIT(&parts, x->mem);
   bool fine = v && val_flatten(x, v, &parts, fn->body->span);
@@ -137,6 +145,7 @@ bool program_export(Program *p, const Global *entry, const ExportWish *wish,
   x.root = x.graph = onnx_graph_new(x.w, entry->name->text);
   ptrmap_init(&x.globals, x.mem);
   ptrmap_init(&x.given, x.mem);
+  ptrmap_init(&x.circles, x.mem);
   VEC_INIT(&x.frames, x.mem);
   split_start(&x.stack, x.mem);
   bool fine = inputs(&x, body->fn) && outputs(&x, entry);
@@ -146,6 +155,7 @@ bool program_export(Program *p, const Global *entry, const ExportWish *wish,
   for (size_t i = 0; i < x.frames.len; i++)
     ptrmap_done(&x.frames.data[i]->vars);
   VEC_DONE(&x.frames);
+  ptrmap_done(&x.circles);
   ptrmap_done(&x.given);
   ptrmap_done(&x.globals);
   onnx_writer_free(x.w);

@@ -84,6 +84,12 @@ round_trip('sums', '@main(4)',
 round_trip('from_right', "\@main($three)", qr/\[-7\.0, +0\.0\]/,
            'a fold from the right');
 
+# Functions that call each other: ((1 2) + 3) 2 is 10, which ends as 11, or 13.
+round_trip('even', "\@main($_->[0])", qr/^$_->[1]$/m, "two functions: $_->[0]")
+  for [7, 'False'], [4, 'True'], [0, 'True'];
+round_trip('machine', "\@main($_->[0])", qr/^$_->[1]$/m,
+           "two local functions: $_->[0]") for [4, 13], [3, 11], [0, 1];
+
 # A param keeps its name, whether its value is bound or its default.
 my $dense = spew(scratch('dense.rly'), <<'END');
 param @weight: Tensor[(2, 2), float32] = [[1f, 2f], [3f, 4f]];
@@ -208,12 +214,14 @@ refused("def \@main(%k: int32) -> int32 {\n"
 refused('def @main[d: Float](%x: Tensor[(3), d]) -> Tensor[(3), d] { %x }',
         qr/E0809.*no one type/, 'a function of several types');
 refused('def @even(%n: int32) -> bool {
-  if (%n == 0) { True } else { @odd(%n - 1) }
+  if (%n == 0) { True } else { @odd(%n - 1, 1) }
 }
-def @odd(%n: int32) -> bool {
-  if (%n == 0) { False } else { @even(%n - 1) }
+def @odd(%n: int32, %k: int32) -> bool {
+  if (%n == 0) { False } else { @even(%n - %k) }
 }
-def @main(%n: int32) { @even(%n) }', qr/E0809/, 'two functions in a circle');
+def @main(%n: int32) { @even(%n) }',
+        qr/refused\.rly:5:33: error\[E0809\].*parameters of the same types/,
+        'functions in a circle, of different parameters');
 
 # --- The models of examples/import ------------------------------------------
 

@@ -84,6 +84,9 @@ typedef struct ProductBlock {
   float *c;
   int64_t c_row;
   bool more; /* add to c; else start from +0 */
+  /* The memory that is read after this block, or NULL: step k asks the cache
+   * for the GROUP of elements, a line of 64 bytes, at ahead + k * GROUP. */
+  const float *ahead;
 } ProductBlock;
 typedef void BlockFn(const ProductBlock *b);
 

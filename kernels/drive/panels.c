@@ -12,7 +12,10 @@
  * blocking changes no bit: a sum is one chain over k, however it is cut.
  *
  * The right operand comes from packed panels (kernels/pack.h), which are read
- * from end to end, or is copied part by part to a panel on the stack.  Results
+ * from end to end, or is copied part by part to a panel on the stack.  While a
+ * part of packed panels is multiplied, the tiles fetch the next part into the
+ * second-level cache: without that the first tile of each part, one of six for
+ * 32 rows, would wait for memory.  Results
  * that do not fill whole groups of 16 columns, or are strided, are summed in a
  * small copy.  Other dtypes are converted on the way in and out. */
 #include "kernels/drive/product.h"
@@ -120,6 +123,8 @@ typedef struct Part {
   int columns;
   int64_t depth;  /* rows of b in a part */
   float *scratch; /* room for a part of a panel that is not packed */
+  /* what is read after this part, if that is packed; else both NULL */
+  const float *next, *next_end;
   ProductBlock block;
 } Part;
 
@@ -140,7 +145,8 @@ static void copy_results(const Part *part, int64_t row, int rows, float *sums,
 
 /* Up to TILE_ROWS rows of a by the part.  The tile adds to c when `more` is
  * set, so a copy of the sums must be loaded first. */
-static void run_rows(const Part *part, int64_t row, int rows) {
+static void run_rows(const Part *part, int64_t row, int rows,
+                     const float *ahead) {
   const Matrix *a = &part->p->a, *out = &part->p->out;
   BlockFn *tile = part->tiles->tile[rows - 1];
   ProductBlock b = part->block;
@@ -148,6 +154,7 @@ static void run_rows(const Part *part, int64_t row, int rows) {
   b.a = element(a, row, part->k);
   b.c = element(out, row, part->n);
   b.c_row = out->row_step;
+  b.ahead = ahead;
   if (out->column_step == 1 && part->columns % GROUP == 0) {
     tile(&b);
     return;
@@ -162,13 +169,17 @@ static void run_rows(const Part *part, int64_t row, int rows) {
 
 /* Multiplies rows from .. to of a, split evenly into tiles of at most
  * TILE_ROWS: 7 rows are 3 and 4, not 6 and 1, because a tile of few rows has
- * too few sums to hide the latency of its multiply-adds. */
+ * too few sums to hide the latency of its multiply-adds.  Each tile fetches as
+ * many lines of the next part as it has steps. */
 static bool run_part(const OpCall *call, const Part *part, int64_t from,
                      int64_t to) {
+  const float *ahead = part->next;
   for (int64_t row = from, tiles; row < to; row += (to - row) / tiles) {
     if (op_stopped(call)) return false;
     tiles = (to - row + TILE_ROWS - 1) / TILE_ROWS;
-    run_rows(part, row, (int)((to - row) / tiles));
+    run_rows(part, row, (int)((to - row) / tiles), ahead);
+    if (ahead) ahead += part->block.k * GROUP;
+    if (ahead >= part->next_end) ahead = NULL;
   }
   return true;
 }
@@ -180,14 +191,28 @@ typedef struct Region {
   int64_t row, rows_end, column, columns_end;
 } Region;
 
-/* Points the part at its rows of b: in the packed panel, or in a copy made now.
- * The packed panel of column n begins at n * k, since all panels before it are
- * full. */
+static int64_t panels_of(const Region *r) {
+  return (r->columns_end - r->column + PANEL - 1) / PANEL;
+}
+
+static int columns_from(const Region *r, int64_t n) {
+  return (int)at_most(r->columns_end - n, PANEL);
+}
+
+/* Row k of the packed panel of column n, which begins at n times the rows of b,
+ * since all panels before it are full. */
+static const float *packed_at(const Part *part, const Panels *b, int64_t n,
+                              int64_t k, int width) {
+  return b->packed + n * part->p->k + k * width;
+}
+
+/* Points the part at its rows of b: in the packed panel, or in a copy made
+ * now. */
 static void find_panel(Part *part, const Panels *b) {
   int width = panel_width(part->columns);
   part->block.b_row = width;
   if (b->packed) {
-    part->block.b = b->packed + part->n * part->p->k + part->k * width;
+    part->block.b = packed_at(part, b, part->n, part->k, width);
     return;
   }
   for (int64_t at = 0; at < part->block.k; at += BLOCK)
@@ -196,12 +221,15 @@ static void find_panel(Part *part, const Panels *b) {
   part->block.b = part->scratch;
 }
 
-static int64_t panels_of(const Region *r) {
-  return (r->columns_end - r->column + PANEL - 1) / PANEL;
-}
-
-static int columns_from(const Region *r, int64_t n) {
-  return (int)at_most(r->columns_end - n, PANEL);
+/* Notes that the part at n, k comes next, for the tiles to fetch; nothing where
+ * the region ends before it. */
+static void note_next(Part *part, const Panels *b, const Region *r, int64_t n,
+                      int64_t k) {
+  part->next = part->next_end = NULL;
+  if (!b->packed || n < r->column || n >= r->columns_end) return;
+  int width = panel_width(columns_from(r, n));
+  part->next = packed_at(part, b, n, k, width);
+  part->next_end = part->next + at_most(part->p->k - k, part->depth) * width;
 }
 
 /* Computes the part at part->k, part->n for the region's rows. */
@@ -219,13 +247,16 @@ static bool run_piece(const OpCall *call, Part *part, const Panels *b,
  * sums are stored: then all are +0. */
 static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
                           const Region *r) {
-  int64_t panels = panels_of(r);
-  for (int64_t i = 0; i < panels; i++) {
-    part->n = r->column + PANEL * (b->backwards ? panels - 1 - i : i);
+  int64_t panels = panels_of(r), step = b->backwards ? -PANEL : PANEL;
+  part->n = r->column + (b->backwards ? (panels - 1) * PANEL : 0);
+  for (; panels > 0; panels--, part->n += step) {
     part->k = 0;
     do {
+      int64_t k = part->k + part->depth;
+      if (k < part->p->k) note_next(part, b, r, part->n, k);
+      else note_next(part, b, r, part->n + step, 0);
       if (!run_piece(call, part, b, r)) return false;
-      part->k += part->depth;
+      part->k = k;
     } while (part->k < part->p->k);
   }
   return true;
@@ -236,8 +267,10 @@ static bool run_by_panels(const OpCall *call, Part *part, const Panels *b,
 static bool run_by_blocks(const OpCall *call, Part *part, const Panels *b,
                           const Region *r) {
   for (part->k = 0; part->k < part->p->k; part->k += part->depth)
-    for (part->n = r->column; part->n < r->columns_end; part->n += PANEL)
+    for (part->n = r->column; part->n < r->columns_end; part->n += PANEL) {
+      note_next(part, b, r, part->n + PANEL, part->k);
       if (!run_piece(call, part, b, r)) return false;
+    }
   return true;
 }
 

@@ -13,7 +13,10 @@
  *
  * so rows x n multiply-adds are done for rows + n loads.  `rows` and `n` are
  * constants wherever these functions are inlined; else the sums would be in
- * memory. */
+ * memory.
+ *
+ * A step has room for one more load, and fetches a line of what is read next
+ * (ProductBlock.ahead) into the second-level cache. */
 
 typedef struct FN(Sums) {
   VT at[TILE_ROWS][STRIP_MAX];
@@ -45,7 +48,10 @@ VEC_FN void FN(strip)(const ProductBlock *b, int rows, int column, int n,
   FN(Sums) s;
   FN(sums_start)(b, &s, rows, column, n);
   const float *from = b->b + column, *a = b->a;
-  for (int64_t k = 0; k < b->k; k++, a += b->a_step) {
+  const float *ahead = b->ahead ? b->ahead : from;
+  int64_t line = b->ahead ? GROUP : 0;
+  for (int64_t k = 0; k < b->k; k++, a += b->a_step, ahead += line) {
+    __builtin_prefetch(ahead, 0, 2);
     const float *x = from + (by_offset ? b->offsets[k] : k * b->b_row);
     VT column_of[STRIP_MAX];
     VEC_UNROLL

@@ -3,7 +3,7 @@ import itertools
 
 from ._library import ffi, lib
 
-_lent = {}
+_lent: dict[int, object] = {}
 _tickets = itertools.count(1)
 
 

@@ -9,6 +9,7 @@ import ctypes.util
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import cffi
 
@@ -51,7 +52,7 @@ LIBRARY = _first("RLY_LIBRARY", [HERE / "librly.so",
 
 ffi = cffi.FFI()
 ffi.cdef(_declarations(HEADER))
-lib = ffi.dlopen(LIBRARY)
+lib: Any = ffi.dlopen(LIBRARY)
 
 
 def text_of(chars):

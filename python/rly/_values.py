@@ -38,7 +38,7 @@ NAMES = {dtype: ffi.new("char[]", name.encode())
          for name, dtype in DTYPES.items() if not name.endswith("int4")}
 
 
-_by_chars = {}
+_by_chars: dict[object, np.dtype] = {}
 
 
 def dtype_of(chars):
@@ -246,7 +246,7 @@ def fit_array(value, dtype):
     return np.asarray(given)
 
 
-_borrowed = {}
+_borrowed: dict[int, object] = {}
 _tickets = itertools.count(1)
 
 

@@ -30,6 +30,25 @@ my ($passed) = $said =~ /^(\d+) passed/m;
 ok($status == 0, 'pytest passes') or diag($said);
 cmp_ok($passed // 0, '>=', 20, 'and ran the tests');
 
+# --- Types --------------------------------------------------------------------
+
+# The stub against what the package has, and programs against the stub.
+SKIP: {
+  skip 'no mypy: make deps-python', 3
+    if system "$python -c 'import mypy, typing_extensions' 2>/dev/null";
+  my $cache = scratch('mypy');
+  my $mypy = "-m mypy --config-file mypy.ini --cache-dir $cache";
+  for my $what ('rly', '--strict tests/typed.py') {
+    $said = `cd python && MYPYPATH=. $python -B $mypy $what 2>&1`;
+    like($said, qr/^Success/, "mypy $what") or diag($said);
+  }
+  $said = `cd python && RLY_LIBRARY=$build/librly.so PYTHONPATH=. \\
+    $python -B -m mypy.stubtest rly --mypy-config-file mypy.ini \\
+    --ignore-missing-stub --allowlist tests/stubtest.allow \\
+    --ignore-unused-allowlist 2>&1`;
+  is($?, 0, 'the stub is what the package has') or diag($said);
+}
+
 # --- The wheel ----------------------------------------------------------------
 
 my ($version) = slurp('base/version.h') =~ /"(.*)"/;

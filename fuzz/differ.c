@@ -23,7 +23,6 @@
  *
  * A program that differs is reduced (reduce.h) as long as it differs in the
  * same way, and printed with both transcripts. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,15 +58,6 @@ typedef struct Options {
 
 enum { SEQUENCE = 6 }; /* passes */
 
-/* The rows of passes that rly opt runs. */
-static int pass_rows(const PassInfo **rows) {
-  int n = 0;
-  for (int i = 0; i < pass_count; i++)
-    if (pass_info[i].bound && isupper((unsigned char)*pass_info[i].name))
-      rows[n++] = &pass_info[i];
-  return n;
-}
-
 /* Knuth's generator; its high bits are the better ones. */
 static int draw(uint64_t *state, int n) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -76,7 +66,7 @@ static int draw(uint64_t *state, int n) {
 
 static void add_pipelines(const Options *o, uint64_t seed, StrBuf *out) {
   const PassInfo *rows[PIPELINE_MAX];
-  int count = pass_rows(rows);
+  int count = duel_pass_rows(rows);
   uint64_t state = seed;
   strbuf_addf(out, ";%s;%s", pipeline_level(1), pipeline_level(2));
   for (int i = 0; i < count; i++)

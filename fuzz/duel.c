@@ -10,6 +10,7 @@
  * in. */
 #include "fuzz/duel.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "ir/print.h"
@@ -162,6 +163,14 @@ static void refused(Duel *d, rly_context *cx) {
 }
 
 /* --- Passes --------------------------------------------------------------- */
+
+int duel_pass_rows(const PassInfo **rows) {
+  int n = 0;
+  for (int i = 0; i < pass_count; i++)
+    if (pass_info[i].bound && isupper((unsigned char)*pass_info[i].name))
+      rows[n++] = &pass_info[i];
+  return n;
+}
 
 static Unit *checked(rly_program *p, const StrBuf *text) {
   Unit *unit =

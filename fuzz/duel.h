@@ -36,4 +36,9 @@ void duel_done(Duel *d);
  * programs show `path`. */
 void duel_run(Duel *d, const char *path, const char *text, size_t len);
 
+/* The rows of passes that rly opt runs, and their number; `rows` has room for
+ * PIPELINE_MAX. */
+struct PassInfo;
+int duel_pass_rows(const struct PassInfo **rows);
+
 #endif

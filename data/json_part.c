@@ -149,11 +149,18 @@ void data_read_type(Reader *r, const json_t *row) {
   }
 }
 
+/* A type is written as a tree.  One with as many parts as the table has rows
+ * may be large because the table is; one with more names rows again and again,
+ * which doubles it with each row. */
+static bool is_writable(const Reader *r, const TypeRow *whole) {
+  return whole->size <= TYPE_PARTS_MOST + r->types_read &&
+         split_levels(r->mem, (size_t)whole->height);
+}
+
 static const TypeExpr *type_of(Reader *r, const char *key, const json_t *x) {
   TypeRow whole = {0};
   const TypeExpr *t = part_at(r, key, x, &whole);
-  if (t && (!split_levels(r->mem, (size_t)whole.height) ||
-            whole.size > TYPE_PARTS_MOST))
+  if (t && !is_writable(r, &whole))
     return data_wrong(r, key, "the type is too large to be written");
   return t;
 }

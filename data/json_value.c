@@ -374,7 +374,7 @@ int data_type_expr(Json *j, const TypeExpr *t) {
   if (result >= 0) data_number(out, "result", result);
   StrBuf text;
   strbuf_init(&text, j->mem);
-  type_expr_print(&text, t);
+  type_expr_print_brief(&text, t, TYPE_TEXT_SHOWN);
   data_member(out, "text", strbuf_text(&text));
   strbuf_done(&text);
   return end_type(j, t);

@@ -38,6 +38,8 @@ void unit_print_marked(const Program *p, const Unit *u, const PrintMarks *marks,
 void expr_print(const Program *p, const Expr *e, StrBuf *out);
 void pattern_print(const Program *p, const Pattern *pattern, StrBuf *out);
 void type_expr_print(StrBuf *out, const TypeExpr *t);
+/* To be read by people, as type_print_brief. */
+void type_expr_print_brief(StrBuf *out, const TypeExpr *t, size_t limit);
 void dim_expr_print(StrBuf *out, const DimExpr *d);
 /* A definition's type, whole; as written where it has instances. */
 void global_type_print(const Program *p, const Global *g, StrBuf *out);

@@ -8,10 +8,12 @@
  * A name is free again where its scope ends.  A type is printed where its text
  * means that type: its names are in scope.  Names print as parsed in parsed
  * programs. */
+#include <limits.h>
+
 #include "ir/printer.h"
 
 void printer_init(Printer *p, Mem *mem, const Program *program) {
-  *p = (Printer){.mem = mem, .program = program};
+  *p = (Printer){.mem = mem, .program = program, .type_levels = INT_MAX};
   doc_init(&p->doc, mem);
   VEC_INIT(&p->marking, mem);
   split_start(&p->stack, mem);

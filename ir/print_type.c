@@ -7,6 +7,7 @@
  *
  * Literals print so that they read back as the same bits, with the suffix that
  * their dtype needs. */
+#include <limits.h>
 #include "base/utf8.h"
 #include "ir/printer.h"
 
@@ -142,6 +143,11 @@ static void print_applied_type(Printer *p, const TypeExpr *t) {
 
 void print_type_expr(Printer *p, const TypeExpr *t) {
   bool one; /* a tuple of one field, no shape of one dimension */
+  if (p->type_levels == 0) {
+    doc_text(&p->doc, "...");
+    return;
+  }
+  p->type_levels--;
   switch (t->kind) {
     case TX_TENSOR: print_tensor_type(p, t); break;
     case TX_TUPLE:
@@ -157,6 +163,7 @@ void print_type_expr(Printer *p, const TypeExpr *t) {
     case TX_HOLE: doc_text(&p->doc, "_"); break;
     case TX_DIM: print_dim(p, t->dims[0]); break;
   }
+  p->type_levels++;
 }
 
 /* On one line: a type that was found has no layout of its own. */
@@ -182,17 +189,28 @@ void print_annotation(Printer *p, const TypeExpr *written, const Type *found) {
   }
 }
 
-void type_expr_print(StrBuf *out, const TypeExpr *t) {
+static void expr_print_within(StrBuf *out, const TypeExpr *t, int levels) {
   Printer p;
   printer_init(&p, out->mem, NULL);
+  p.type_levels = levels;
   print_type_expr(&p, t);
   doc_render(&p.doc, 0, out);
   printer_done(&p);
 }
 
+void type_expr_print(StrBuf *out, const TypeExpr *t) {
+  expr_print_within(out, t, INT_MAX);
+}
+
+void type_expr_print_brief(StrBuf *out, const TypeExpr *t, size_t limit) {
+  size_t end = out->len + limit;
+  expr_print_within(out, t, TYPE_LEVELS_SHOWN);
+  if (out->len > end) type_text_elide(out, end);
+}
+
 void global_type_print(const Program *program, const Global *g, StrBuf *out) {
-  if (g->scheme) type_expr_print(out, g->scheme);
-  else type_print(program->types, out, g->type, TYPE_TEXT_MOST);
+  if (g->scheme) type_expr_print_brief(out, g->scheme, TYPE_TEXT_MOST);
+  else type_print_brief(program->types, out, g->type);
 }
 
 /* --- Literals ------------------------------------------------------------- */

@@ -36,6 +36,7 @@ typedef struct Printer {
   const PrintMarks *marks; /* NULL: no expression is looked for */
   VEC(PrintMark) marking;  /* those of them that are being printed */
   SplitStack stack;        /* of the recursion over expressions */
+  int type_levels; /* of a type that are still shown; below them `...` */
   VEC(const Expr *) spine; /* scratch of the loops over left-deep chains */
   PtrMap names;            /* Var -> the Name it prints as */
   PtrMap in_scope;         /* Name -> itself, for names that are taken */

@@ -1,22 +1,30 @@
 /* Types as text, in Relay's own spelling.  Iterative: what is still to be
  * written waits on a stack, so neither the depth of a type nor its size as a
  * tree matters when there is a limit. */
+#include <limits.h>
+
 #include "ir/program.h"
 
 /* A piece of text, or a type, that is still to be written. */
 typedef struct Pending {
   const char *text; /* when `type` is NULL */
   const Type *type;
+  int levels; /* of the type that are shown */
 } Pending;
 
 typedef struct Printer {
   const TypeTable *types;
   StrBuf *out;
   VEC(Pending) stack; /* next on top */
+  int levels;         /* within the type at hand that are shown */
 } Printer;
 
 static void later_text(Printer *p, const char *text) {
   VEC_PUSH(&p->stack, (Pending){.text = text});
+}
+
+static void later_type(Printer *p, const Type *t) {
+  VEC_PUSH(&p->stack, (Pending){.type = t, .levels = p->levels});
 }
 
 /* `open`, the types separated by commas, `close`; put on the stack. */
@@ -24,7 +32,7 @@ static void later_list(Printer *p, const char *open, int count,
                        const Type *const *types, const char *close) {
   later_text(p, close);
   for (int i = count - 1; i >= 0; i--) {
-    VEC_PUSH(&p->stack, (Pending){.type = types[i]});
+    later_type(p, types[i]);
     if (i > 0) later_text(p, ", ");
   }
   later_text(p, open);
@@ -66,8 +74,7 @@ static void later_instance(Printer *p, const Type *t) {
       at -= arg->rank;
       later_list(p, "(", arg->rank, t->args + at, ")");
     }
-    if (kind->solve != SOLVE_INSTANCE)
-      VEC_PUSH(&p->stack, (Pending){.type = t->args[--at]});
+    if (kind->solve != SOLVE_INSTANCE) later_type(p, t->args[--at]);
     if (i > 0) later_text(p, ", ");
   }
   later_text(p, "[");
@@ -76,7 +83,7 @@ static void later_instance(Printer *p, const Type *t) {
 static void print_fn(Printer *p, const Type *fn) {
   strbuf_add(p->out, "fn ");
   print_params(p, fn);
-  VEC_PUSH(&p->stack, (Pending){.type = fn->result});
+  later_type(p, fn->result);
   later_list(p, "(", fn->count, fn->args, ") -> ");
 }
 
@@ -105,23 +112,33 @@ static void print_node(Printer *p, const Type *t) {
   }
 }
 
-/* Cuts the text back to `limit` bytes and says so. */
-static void elide(StrBuf *out, size_t limit) {
+void type_text_elide(StrBuf *out, size_t limit) {
   while (out->len > limit) out->data[--out->len] = '\0';
   strbuf_add(out, "...");
 }
 
-void type_print(const TypeTable *t, StrBuf *out, const Type *type,
-                size_t limit) {
-  Printer p = {.types = t, .out = out};
+static void print_within(const TypeTable *t, StrBuf *out, const Type *type,
+                         size_t limit, int levels) {
+  Printer p = {.types = t, .out = out, .levels = levels};
   VEC_INIT(&p.stack, types_mem(t));
-  VEC_PUSH(&p.stack, (Pending){.type = type});
+  later_type(&p, type);
   size_t end = limit ? out->len + limit : SIZE_MAX;
   while (p.stack.len > 0 && out->len <= end && !mem_exhausted(out->mem)) {
     Pending next = VEC_POP(&p.stack);
-    if (next.type) print_node(&p, next.type);
-    else strbuf_add(out, next.text);
+    p.levels = next.levels - 1;
+    if (!next.type) strbuf_add(out, next.text);
+    else if (next.levels > 0) print_node(&p, next.type);
+    else strbuf_add(out, "...");
   }
-  if (out->len > end) elide(out, end);
+  if (out->len > end) type_text_elide(out, end);
   VEC_DONE(&p.stack);
+}
+
+void type_print(const TypeTable *t, StrBuf *out, const Type *type,
+                size_t limit) {
+  print_within(t, out, type, limit, INT_MAX);
+}
+
+void type_print_brief(const TypeTable *t, StrBuf *out, const Type *type) {
+  print_within(t, out, type, TYPE_TEXT_MOST, TYPE_LEVELS_SHOWN);
 }

@@ -50,7 +50,7 @@ static const Name *instance_name(Infer *in, const Generic *g,
 static const char *type_expr_text(Infer *in, const TypeExpr *t) {
   StrBuf text;
   strbuf_init(&text, in->mem);
-  type_expr_print(&text, t);
+  type_expr_print_brief(&text, t, TYPE_TEXT_MOST);
   const char *kept = arena_strndup(in->arena, strbuf_text(&text), text.len);
   strbuf_done(&text);
   return kept;

@@ -70,13 +70,13 @@ our %programs = (
 
   # Nesting and length
   'types that nest' =>
-      ['fine', 'fn (%x: ' . nest(2000, 'Ref[', 'int8', ']')
+      ['fine', 'fn (%x: ' . nest(20000, 'Ref[', 'int8', ']')
        . ') { 1 }'],
   'patterns that nest' =>
       ['checked 1: E0403', 'match (1) { ' . nest(50000, '(', '_', ',)')
        . ' => 1 }'],
   'types of functions that nest' =>
-      ['fine', 'fn (%x: ' . 'fn () -> ' x 2000 . 'int8) { 1 }'],
+      ['fine', 'fn (%x: ' . 'fn () -> ' x 20000 . 'int8) { 1 }'],
   'parentheses' => ['fine', nest(50000, '(', '1', ')')],
   'a sum of terms' => ['fine', '1' . ' + 1' x 2000],
   'a tower of tuples' => ['fine', nest(20000, '(', '1', ',)')],

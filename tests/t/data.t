@@ -276,10 +276,27 @@ for my $make (
   sub { 'def @main(%x: float32) { ' . 'tanh(' x $_[0] . '%x' . ')' x $_[0]
       . ' }' },
   sub { 'def @main(%x: float32) { ' . join('', map { "let %v$_ = tanh(%x);\n" }
-      1 .. $_[0]) . '%x }' }) {
+      1 .. $_[0]) . '%x }' },
+  sub { 'def @main(%x: ' . '(' x $_[0] . 'int32' . ',)' x $_[0]
+      . ') { %x }' }) {
   my $small = seconds($make->($n / 10));
   my $large = seconds($make->($n));
   cmp_ok($large, '<', 30 * $small + 2, 'the time is in proportion to the size');
 }
+
+# The text of a type is for people, written or found: what lies deep is cut.
+for my $text ('def @main(%x: ' . '(' x 300 . 'int32' . ',)' x 300 . ') { %x }',
+              'let %x0 = 1; '
+              . join('', map { "let %x$_ = (%x" . ($_ - 1) . ',); ' } 1 .. 300)) {
+  my $long = grep { length $_->{text} > 203 } @{document("$text 1")->{types}};
+  is($long, 0, 'the text of each type is short');
+}
+
+# Likewise `check --types`, where each value's type is within the next one's.
+my $chain = join '', map { "let %x$_ = (%x" . ($_ - 1) . ',); ' } 1 .. 2000;
+my $shown = rly('check', '--types', spew(scratch('p.rly'), "let %x0 = 1; $chain 1"));
+cmp_ok(length $shown->{out}, '<', 1_000_000, 'check shows no type in full');
+like($shown->{out}, qr/^%x99 : \({99}int32(,\)){99}$/m, '  that is deep');
+like($shown->{out}, qr/^%x2000 : \({100}\.\.\.(,\)){100}$/m, '  beyond a hundred');
 
 done_testing;

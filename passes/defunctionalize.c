@@ -22,9 +22,10 @@
  *
  * This file finds the types whose values all are known.  These stay types of
  * functions: what a host sees (the values of expressions and params), what a
- * declared type has in a field, what mentions a type parameter where no copy
- * is made, and what a `fn` has that LambdaLift leaves.  All types in one that
- * stays stay, too.  defunctionalize_map.c does the rest. */
+ * type of the library or one with parameters declares as a field, what mentions
+ * a type parameter where no copy is made, and what a `fn` has that LambdaLift
+ * leaves.  All types in one that stays stay, too.  defunctionalize_map.c does
+ * the rest. */
 #include "passes/defunctionalize.h"
 
 #include "ops/ops.h"
@@ -50,6 +51,14 @@ static void push_parts(Types *work, const Type *t) {
   if (t->kind == TY_FN) VEC_PUSH(work, t->result);
 }
 
+/* The fields of a declared type, which may change. */
+static void push_fields(const Defun *d, Types *work, const Type *t) {
+  if (!defun_is_declared(d, t)) return;
+  for (int i = 0; i < t->adt->ctor_count; i++)
+    for (int k = 0; k < t->adt->ctors[i].field_count; k++)
+      VEC_PUSH(work, t->adt->ctors[i].fields[k]);
+}
+
 static Class *add_class(Defun *d, const Type *t) {
   Class *c = ARENA_NEW(d->arena, Class);
   if (!c) return NULL;
@@ -63,7 +72,7 @@ static Class *add_class(Defun *d, const Type *t) {
   return c;
 }
 
-/* All types of functions in it stay. */
+/* All types of functions in it stay, and in fields of what it is made of. */
 static void keep(Defun *d, const Type *whole) {
   Types work;
   PtrMap met;
@@ -79,6 +88,7 @@ static void keep(Defun *d, const Type *whole) {
       c = add_class(d, t);
     if (c) c->stays = true;
     push_parts(&work, t);
+    push_fields(d, &work, t);
   }
   VEC_DONE(&work);
   ptrmap_done(&met);
@@ -99,14 +109,31 @@ static bool has_function(const Defun *d, const Type *whole) {
   return found;
 }
 
-/* Functions in fields stay.  Types within fields are not looked into: where a
+/* Does it hold a function with parameters of its own? */
+static bool has_scheme(const Defun *d, const Type *whole) {
+  Types work;
+  VEC_INIT(&work, d->p->mem);
+  VEC_PUSH(&work, whole);
+  bool found = false;
+  for (int seen = 0; work.len && !found; seen++) {
+    const Type *t = VEC_POP(&work);
+    found = t->param_count > 0 || seen > TYPE_MOST;
+    push_parts(&work, t);
+  }
+  VEC_DONE(&work);
+  return found;
+}
+
+/* Functions in fields stay, but for those of types whose fields may change
+ * (defunctionalize_field.c).  Types within fields are not looked into: where a
  * value has one, that is the type of an expression, too. */
 static void keep_fields(Defun *d, const Type *t) {
   const Adt *adt = t->adt;
   for (int i = 0; i < adt->ctor_count; i++)
     for (int k = 0; k < adt->ctors[i].field_count; k++) {
       const Type *field = adt->ctors[i].fields[k];
-      if (has_function(d, field))
+      bool open = defun_is_declared(d, t) && !has_scheme(d, field);
+      if (!open && has_function(d, field))
         keep(d, type_substitute(d->p->types, field, adt->param_count,
                                 adt->params, t->args, NULL));
     }
@@ -125,6 +152,7 @@ static void note_type(Defun *d, const Type *whole) {
         !defun_class(d, t))
       add_class(d, t);
     push_parts(&work, t);
+    push_fields(d, &work, t);
     if (t->kind == TY_ADT) keep_fields(d, t);
   }
   VEC_DONE(&work);
@@ -358,15 +386,39 @@ static void look(Defun *d, const Instance *in, const Expr *whole,
   expr_walk_end(&w);
 }
 
-/* A definition that is not rewritten finds functions in the values of globals,
- * and one that is checked by instance may hand them to others. */
+/* The fields of declared types in it do not change. */
+static void keep_declared(Defun *d, const Type *whole) {
+  Types work;
+  VEC_INIT(&work, d->p->mem);
+  if (whole) VEC_PUSH(&work, whole);
+  for (int seen = 0; work.len; seen++) {
+    const Type *t = VEC_POP(&work);
+    if (seen > TYPE_MOST || defun_is_declared(d, t)) keep(d, t);
+    if (seen <= TYPE_MOST) push_parts(&work, t);
+  }
+  VEC_DONE(&work);
+}
+
+/* Does a host call the definition by its name? */
+static bool is_for_host(const Defun *d, const Global *g) {
+  bool found = g->name == name_of(d->p->names, "main");
+  for (int i = 0; i < d->unit->entry_count && !found; i++)
+    found = d->unit->entries[i] == g->name;
+  return found;
+}
+
+/* A definition that is not rewritten finds functions in the values of globals
+ * and in fields, and one that is checked by instance may hand them to others.
+ */
 static void keep_used(Defun *d, const Expr *whole, bool definitions) {
   ExprWalk w;
   expr_walk_start(&w, d->p->mem, WALK_ENTER, whole);
-  while (expr_walk_next(&w))
+  while (expr_walk_next(&w)) {
     if (w.at->kind == EX_GLOBAL && w.at->type &&
         (definitions || w.at->g.global->kind != GLOBAL_DEF))
       keep(d, w.at->type);
+    keep_declared(d, w.at->type);
+  }
   expr_walk_end(&w);
 }
 
@@ -379,6 +431,7 @@ static void look_at_items(void *data, Unit *u) {
       if (of->value) keep_used(d, of->value, true);
     if (g->scheme) continue;
     if (g->kind == GLOBAL_PARAM) keep(d, g->type);
+    if (g->kind == GLOBAL_DEF && is_for_host(d, g)) keep_declared(d, g->type);
     if (g->kind == GLOBAL_DEF && is_higher_order(d, g))
       ptrmap_put(&d->kept, g, (void *)g);
     if (!g->value || g->kind == GLOBAL_VALUE || g->kind == GLOBAL_LOCAL)
@@ -390,6 +443,7 @@ static void look_at_items(void *data, Unit *u) {
 
 /* In a unit whose `fn`s were lifted. */
 static void find(Defun *d) {
+  unit_each(d->p, d->unit, defun_find_declared, d);
   unit_each(d->p, d->unit, look_at_items, d);
   for (int i = 0; i < d->unit->step_count; i++) {
     const Step *step = &d->unit->steps[i];
@@ -411,8 +465,8 @@ Pass pass_lambda_lift, pass_remove_unused, pass_defunctionalize;
 Unit *pass_defunctionalize(Program *p, Unit *unit) {
   if (p->loose || !(unit = pass_lambda_lift(p, unit))) return unit;
   Defun d = {.p = p, .unit = unit, .arena = &unit->arena};
-  PtrMap *const maps[] = {&d.class_of, &d.noted, &d.now,
-                          &d.first,    &d.kept,  &d.vars};
+  PtrMap *const maps[] = {&d.class_of, &d.noted, &d.now,     &d.first,
+                          &d.kept,     &d.vars,  &d.declared};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
     ptrmap_init(maps[i], p->mem);
   VEC_INIT(&d.classes, p->mem);

@@ -43,6 +43,7 @@ typedef struct Defun {
   PtrMap kept;     /* Global -> the same, of definitions that take or give
                       functions: they stay, and uses are of copies */
   PtrMap vars;     /* Var -> the one in its place */
+  PtrMap declared; /* the Adts whose fields may change */
   VEC(Class *) classes;
   VEC(Instance *) instances; /* in the order in which they were met */
   VEC(Item) made;
@@ -52,6 +53,15 @@ typedef struct Defun {
 
 /* Writes values of the classes that do not stay as data. */
 void defun_map(Defun *d);
+
+/* What a type becomes, once the classes have their data types. */
+const Type *defun_now(Defun *d, const Type *t);
+
+/* Finds the declared types whose fields may change, in a unit and its imports;
+ * asks for one; and changes them (defunctionalize_field.c). */
+void defun_find_declared(void *data, Unit *u);
+bool defun_is_declared(const Defun *d, const Type *t);
+void defun_map_declared(void *data, Unit *u);
 
 /* The type of something in an instance (NULL: in no copy). */
 const Type *defun_type(const Defun *d, const Instance *in, const Type *t);

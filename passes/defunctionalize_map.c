@@ -41,7 +41,7 @@ static const Type *rebuilt(Defun *d, const Type *t) {
 }
 
 /* What the type becomes: parts first, on a stack of its own. */
-static const Type *now(Defun *d, const Type *whole) {
+const Type *defun_now(Defun *d, const Type *whole) {
   if (!whole) return NULL;
   VEC(const Type *) work;
   VEC_INIT(&work, d->p->mem);
@@ -62,12 +62,12 @@ static const Type *now(Defun *d, const Type *whole) {
 
 /* A definition is no value of its type: its parameters' types change. */
 static const Type *signature(Defun *d, const Type *t) {
-  if (!t || t->kind != TY_FN) return now(d, t);
+  if (!t || t->kind != TY_FN) return defun_now(d, t);
   const Type **args = ARENA_ARRAY(d->arena, const Type *, (size_t)t->count + 1);
-  for (int i = 0; args && i < t->count; i++) args[i] = now(d, t->args[i]);
+  for (int i = 0; args && i < t->count; i++) args[i] = defun_now(d, t->args[i]);
   if (!args) return t;
   return type_fn(d->p->types, t->param_count, t->params, t->count, args,
-                 now(d, t->result));
+                 defun_now(d, t->result));
 }
 
 /* --- Names ---------------------------------------------------------------- */
@@ -111,13 +111,13 @@ static void declare_apply(Defun *d, Class *c) {
   c->params = ARENA_ARRAY(d->arena, Var *, (size_t)n + 1);
   if (!types || !given || !c->params) return;
   for (int i = 0; i <= n; i++) {
-    types[i] = i < n ? now(d, c->type->args[i]) : now(d, c->type);
+    types[i] = i < n ? defun_now(d, c->type->args[i]) : defun_now(d, c->type);
     c->params[i] = param_new(d, i < n ? "x" : "fn", types[i], c->made_at);
     given[i] = expr_use(d->arena, c->made_at, c->params[i]);
   }
   c->given = given;
-  const Type *type =
-      type_fn(d->p->types, 0, NULL, n + 1, types, now(d, c->type->result));
+  const Type *type = type_fn(d->p->types, 0, NULL, n + 1, types,
+                             defun_now(d, c->type->result));
   c->apply = global_new(d->p, d->arena, "apply_fn", c->made_at, type);
 }
 
@@ -158,7 +158,8 @@ static Ctor *add_ctor(Defun *d, Class *c, const char *name, int count,
                  .tag = (int)c->ctors.len,
                  .field_count = count,
                  .fields = types};
-  ctor->type = type_fn(d->p->types, 0, NULL, count, types, now(d, c->type));
+  ctor->type =
+      type_fn(d->p->types, 0, NULL, count, types, defun_now(d, c->type));
   *whole = (Pattern){.kind = PT_CTOR,
                      .span = c->made_at,
                      .name = ctor->name,
@@ -166,7 +167,7 @@ static Ctor *add_ctor(Defun *d, Class *c, const char *name, int count,
                      .parens = count > 0,
                      .count = count,
                      .fields = patterns,
-                     .type = now(d, c->type)};
+                     .type = defun_now(d, c->type)};
   ptrmap_put(&d->p->user.ctors, ctor->name, ctor);
   VEC_PUSH(&c->ctors, ctor);
   VEC_PUSH(
@@ -196,7 +197,7 @@ static const Expr *named_value(Defun *d, Class *c, const Expr *e, void *key,
   Ctor *ctor = ptrmap_get(&c->ctor_of, key);
   if (!ctor) {
     const Expr *call = call_typed(d, e->span, e, c->type->count, c->given,
-                                  now(d, c->type->result));
+                                  defun_now(d, c->type->result));
     ctor = add_ctor(d, c, name, 0, NULL, call);
     ptrmap_put(&c->ctor_of, key, ctor);
   }
@@ -252,7 +253,7 @@ typedef struct Mapping {
 } Mapping;
 
 static const Type *type_at(Mapping *at, const Type *t) {
-  return now(at->d, defun_type(at->d, at->in, t));
+  return defun_now(at->d, defun_type(at->d, at->in, t));
 }
 
 /* Is the node at hand more than the name of what is called or defined? */
@@ -468,7 +469,7 @@ static void map_steps(Defun *d) {
     const Expr *made = map(d, NULL, g ? g->value : step->expr, false);
     if (!made) return;
     if (g) g->value = made;
-    if (g) g->type = now(d, g->type);
+    if (g) g->type = defun_now(d, g->type);
     else step->expr = made;
   }
 }
@@ -481,6 +482,7 @@ void defun_map(Defun *d) {
   for (size_t i = 0; i < d->instances.len; i++)
     declare_copy(d, d->instances.data[i]);
   if (mem_exhausted(d->p->mem)) return;
+  unit_each(d->p, d->unit, defun_map_declared, d);
   unit_each(d->p, d->unit, map_items, d);
   map_steps(d);
   for (size_t i = 0; i < d->instances.len; i++)

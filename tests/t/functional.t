@@ -824,6 +824,38 @@ def @f(%x: bool) {
 @f(True) + @f(False);
 END
 
+# --- Functions in fields ---------------------------------------------------
+
+runs_as('functions of the state in fields', <<'CODE', [
+let @n = ref(1);
+type Layer {
+  Layer(run: fn(int32) -> int32, scale: int32, more: Option[fn(int32) -> int32])
+}
+type Net { End, Net(Layer, Net) }
+def @tick(%x: int32) -> int32 {
+  ref_write(@n, ref_read(@n) + %x);
+  ref_read(@n)
+}
+def @twice(%x: int32) -> int32 { %x * 2 }
+def @make(%k: int32) -> Layer {
+  Layer(fn (%x) { @tick(%x) + %k }, %k, Some(@twice))
+}
+def @step(%l: Layer, %x: int32) -> int32 {
+  let %y = %l.run(%x) * %l.scale;
+  match (%l.more) { Some(%f) => %f(%y), None => %y }
+}
+def @all(%net: Net, %x: int32) -> int32 {
+  match (%net) { End => %x, Net(%l, %r) => @all(%r, @step(%l, %x)) }
+}
+let @net = Net(@make(3), Net(Layer(@twice, 1, None),
+                             Net(Layer(@tick, 2, Some(@tick)), End)));
+def @go(%x: int32) -> int32 { @all(@net, %x) }
+def @changed(%x: int32) -> int32 {
+  match (@net) { Net(%l, _) => @step({%l with run = @tick}, %x), End => 0 }
+}
+CODE
+        ['go!', 1], ['changed!', 2], ['go!', 5]]);
+
 # --- What is refused --------------------------------------------------------
 
 my $as_value = 'a function that uses the state, as a value';
@@ -833,6 +865,9 @@ refused("$counter\ndef \@f() { \@next }", '9:12', $as_value,
         'a function as a result');
 refused("$counter\ndef \@f(%g: fn(fn(int32) -> int32) -> int32) { "
         . '%g(@next) }', '9:50', $as_value, 'an argument of who knows what');
+refused("$counter\ntype Act { Act(fn(int32) -> int32) }\n"
+        . 'def @main() { Act(@next) }', '10:19', $as_value,
+        'a function in a field that a host sees');
 refused("let \@a = ref(0);\ndef \@for_from(%x: int32) { %x }\n"
         . 'def @f() { @for(3, fn (%i, %s: int32) { ref_write(@a, %i); %s }, 0) '
         . '}', '3:20', $as_value, 'the library, where its names mean others');

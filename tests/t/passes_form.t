@@ -325,15 +325,60 @@ first_order('def @go(%n: int32) -> int32 {
 def @one(%n: int32) -> List[int32] { List[%n, %n] }',
 'a recursive function, an operator, a constructor');
 
+# Of a declared type the fields change, in all of the text.
+first_order('type Act { Act(fn (int32) -> int32) }
+match (Act(negative)) { Act(%f) => { %f(3) } };', 'a field of a type');
+first_order('type Layer {
+  Layer(run: fn (int32) -> int32, scale: int32,
+        more: Option[fn (int32) -> int32])
+}
+type Net { End, Net(Layer, Net) }
+def @double(%x: int32) -> int32 { %x * 2 }
+def @make(%k: int32) -> Layer { Layer(fn (%x) { %x + %k }, %k, Some(@double)) }
+def @step(%l: Layer, %x: int32) -> int32 {
+  let %y = %l.run(%x) * %l.scale;
+  match (%l.more) { Some(%f) => %f(%y), None => %y }
+}
+def @all(%net: Net, %x: int32) -> int32 {
+  match (%net) { End => %x, Net(%l, %r) => @all(%r, @step(%l, %x)) }
+}
+@all(Net(@make(3), Net(Layer(@double, 1, None), End)), 5);
+@step({@make(1) with run = negative}, 2);', 'fields by name, within others');
+first_order('type Loop { Loop(fn (Loop, int32) -> int32) }
+def @go(%l: Loop, %n: int32) -> int32 {
+  if (%n == 0) { 7 } else { match (%l) { Loop(%f) => %f(%l, %n - 1) } }
+}
+@go(Loop(@go), 4);', 'a field whose function takes its type');
+
 # These cannot be data.
 for (['fn (%x: int32) { %x + 1 };', 'what a host sees'],
      ['type Act { Act(fn (int32) -> int32) }
-match (Act(negative)) { Act(%f) => { %f(3) } };', 'a field of a type'],
+(Act(fn (%x) { %x + 1 }), 1);', 'a field of what a host sees'],
+     ['type Act { Act(fn (int32) -> int32) }
+def @main() -> List[Act] { List[Act(fn (%x) { %x + 1 })] }',
+      'a field of what @main gives'],
+     ['type Act { Act(fn (int32) -> int32) }
+type In { In(Act) }
+def @main(%x: In) -> int32 { match (%x) { In(Act(%f)) => { %f(2) } } }
+match (Act(fn (%x) { %x + 1 })) { Act(%f) => { %f(3) } };',
+      'a field of what @main takes, within another'],
+     ['type Act { Act(fn [A](A) -> A) }
+match (Act(fn [A](%x: A) -> A { %x })) { Act(%f) => { (%f(3), %f(2f)) } };',
+      'a field of any type'],
+     ['type Act[A] { Act(fn (A) -> A) }
+match (Act(fn (%x) { %x + 1 })) { Act(%f) => { %f(3) } };',
+      'a field of a type with parameters'],
+     ['type Act { Act(fn (int32) -> int32) }
+def @use(%g: fn () -> int32, %a: Act) -> int32 {
+  match (%a) { Act(%f) => { %f(%g()) } }
+}
+@use(fn () { 1 }, Act(fn (%x) { %x + 1 }));',
+      'a field that a definition for a host uses'],
      ['def @f[A](%x: A) -> A { (fn (%g: fn () -> A) { %g() })(fn () { %x }) }
 @f(3);', 'a type parameter'],
      ['let %k = 3; let @g = @map(fn (%x: int32) { %x * %k }, List[1, 2]); @g;',
       'a variable of the top level']) {
-  like(same('Defunctionalization', $_->[0], $_->[1]), qr/fn \(|negative/,
+  like(same('Defunctionalization', $_->[0], $_->[1]), qr/fn [\[(]|negative/,
        "Defunctionalization: stays: $_->[1]");
 }
 is(opt('Defunctionalization', 'def @f(%g: fn (int32) -> int32) { %g(1) }')

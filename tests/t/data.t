@@ -287,16 +287,19 @@ for my $make (
 # The text of a type is for people, written or found: what lies deep is cut.
 for my $text ('def @main(%x: ' . '(' x 300 . 'int32' . ',)' x 300 . ') { %x }',
               'let %x0 = 1; '
-              . join('', map { "let %x$_ = (%x" . ($_ - 1) . ',); ' } 1 .. 300)) {
+              . join('', map { "let %x$_ = (%x" . ($_ - 1) . ',); ' }
+                     1 .. 300)) {
   my $long = grep { length $_->{text} > 203 } @{document("$text 1")->{types}};
   is($long, 0, 'the text of each type is short');
 }
 
 # Likewise `check --types`, where each value's type is within the next one's.
 my $chain = join '', map { "let %x$_ = (%x" . ($_ - 1) . ',); ' } 1 .. 2000;
-my $shown = rly('check', '--types', spew(scratch('p.rly'), "let %x0 = 1; $chain 1"));
+my $path = spew(scratch('p.rly'), "let %x0 = 1; $chain 1");
+my $shown = rly('check', '--types', $path);
 cmp_ok(length $shown->{out}, '<', 1_000_000, 'check shows no type in full');
 like($shown->{out}, qr/^%x99 : \({99}int32(,\)){99}$/m, '  that is deep');
-like($shown->{out}, qr/^%x2000 : \({100}\.\.\.(,\)){100}$/m, '  beyond a hundred');
+like($shown->{out}, qr/^%x2000 : \({100}\.\.\.(,\)){100}$/m,
+     '  beyond a hundred');
 
 done_testing;

@@ -314,16 +314,80 @@ bool part_settle(Session *s, Part *part) {
   return ok && add_sum(s, part, total);
 }
 
-bool part_add_product(Session *s, Part *to, Value a, Value b) {
+/* A step's rows are often one or a few: a matrix of their own for each would
+ * cost more memory than they do, and the product more time to walk over.  So
+ * from the second on small ones are gathered, in blocks of as many rows as have
+ * been gathered before. */
+enum { GATHERED_BYTES = 4 << 10, BLOCK_LEAST = 8, BLOCK_MOST = 64 };
+
+static size_t matrix_bytes(const Tensor *t) {
+  return (size_t)(t->shape[0] * t->shape[1]) * dtype_size((DType)t->dtype);
+}
+
+static bool is_gathered(Value v) {
+  return !is_dual(v) && v.tensor->rank == 2 &&
+         v.tensor->shape[0] <= BLOCK_LEAST &&
+         matrix_bytes(v.tensor) <= GATHERED_BYTES &&
+         tensor_is_contiguous(v.tensor);
+}
+
+/* A matrix without rows, but room for `rows` at its end. */
+static Value empty_block(Session *s, const Tensor *like, int64_t rows) {
+  int64_t shape[] = {rows, like->shape[1]};
+  Value v;
+  v.tensor = tensor_new(&s->store.heap, (DType)like->dtype, 2, shape);
+  if (!v.tensor) return v;
+  v.tensor->data += matrix_bytes(v.tensor);
+  v.tensor->shape[0] = 0;
+  return v;
+}
+
+static void put_before(Tensor *block, const Tensor *rows) {
+  size_t bytes = matrix_bytes(rows);
+  block->data -= bytes;
+  block->shape[0] += rows->shape[0];
+  memcpy(block->data, rows->data, bytes);
+}
+
+/* Puts a block before what waits; takes a and b. */
+static bool rows_push(Session *s, Part *to, Value a, Value b, int64_t room) {
   Rows *r = pool_alloc(&s->store.heap.pool, sizeof *r);
   if (!r) {
     obj_drop(&s->store, a.obj);
     if (b.obj) obj_drop(&s->store, b.obj);
     return vm_out_of_memory(s);
   }
-  *r = (Rows){to->rows, a, b};
+  *r = (Rows){to->rows, a, b, room};
   to->rows = r;
   return true;
+}
+
+/* A block for rows like these, which it does not take. */
+static bool open_block(Session *s, Part *to, Value a, Value b) {
+  int64_t room = 2 * dual_tensor(to->rows->a)->shape[0];
+  if (room < BLOCK_LEAST) room = BLOCK_LEAST;
+  if (room > BLOCK_MOST) room = BLOCK_MOST;
+  Value left = empty_block(s, a.tensor, room), right = {.bits = 0};
+  if (!left.obj) return vm_out_of_memory(s);
+  if (b.obj) right = empty_block(s, b.tensor, room);
+  if (!b.obj || right.obj) return rows_push(s, to, left, right, room);
+  obj_drop(&s->store, left.obj);
+  return vm_out_of_memory(s);
+}
+
+bool part_add_product(Session *s, Part *to, Value a, Value b) {
+  bool gathers = to->rows && is_gathered(a) && (!b.obj || is_gathered(b));
+  if (!gathers) return rows_push(s, to, a, b, 0);
+  int64_t rows = a.tensor->shape[0];
+  bool ok = to->rows->room >= rows || open_block(s, to, a, b);
+  if (ok) {
+    put_before(to->rows->a.tensor, a.tensor);
+    if (b.obj) put_before(to->rows->b.tensor, b.tensor);
+    to->rows->room -= rows;
+  }
+  obj_drop(&s->store, a.obj);
+  if (b.obj) obj_drop(&s->store, b.obj);
+  return ok;
 }
 
 bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,

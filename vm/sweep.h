@@ -7,11 +7,13 @@
 #include "vm/dual_tape.h"
 
 /* A product a' b that waits for those before it; where b is NULL, the sum of
- * the rows of a. */
+ * the rows of a.  Small ones are gathered: their rows are copied before the
+ * first ones of a block that has room there. */
 typedef struct Rows {
   struct Rows *next; /* the next in the order of making */
   Value a, b;        /* matrices of as many rows, one tensor having all of
                         the first kind or of the second */
+  int64_t room;      /* rows that may come before those of a and b */
 } Rows;
 
 /* The adjoint of one tensor so far: a sum, and the products that are still to

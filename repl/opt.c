@@ -3,6 +3,7 @@
  *   opt_run.c      one pass over one version of the program
  *   opt_exec.c     commands as passes
  *   opt_behave.c   what a version does, for --verify, --bisect, --reduce
+ *   opt_verify.c   --verify
  *   opt_bisect.c   --bisect
  *   opt_reduce.c   --reduce
  *   diff.c         --print-changed
@@ -265,85 +266,6 @@ static bool put_page_pass(Opt *o, int i, double seconds, const StrBuf *was,
   return fits;
 }
 
-/* --- --verify ------------------------------------------------------------- */
-
-/* The effects that the version in memory knows hold of the text as well: the
- * passes to come rely on them. */
-static bool verify_effects(Opt *o, const Version *v, const Version *text,
-                           const OptPass *pass) {
-  const Program *p = v->program->ir;
-  if (!(v->unit->facts & FACT_EFFECTS) &&
-      !types_find_again(v->program->ir, v->unit))
-    return false;
-  v->unit->facts |= FACT_EFFECTS;
-  for (int i = 0; i < text->unit->item_count; i++) {
-    const Item *item = &text->unit->items[i];
-    if (item->kind != ITEM_DEF) continue;
-    const Global *here =
-        scope_global(&p->user, name_of(p->names, item->name->text));
-    const Global *there = item_global(text->program->ir, item);
-    if (!here || !there || here->scheme || there->scheme ||
-        !(there->effects & ~here->effects))
-      continue;
-    diag_error(o->h->program->ir->diags, E0520, SPAN_NONE,
-               "after %s the effects of `@%s` are not those of its text",
-               pass->exec ? pass->exec : pass->call.pass->name,
-               item->name->text);
-    return false;
-  }
-  return true;
-}
-
-/* The first lines in which two transcripts differ. */
-static void note_difference(Diag *d, const Behaviour *was,
-                            const Behaviour *is) {
-  const char *a = strbuf_text(&was->text), *b = strbuf_text(&is->text);
-  for (;;) {
-    size_t m = strcspn(a, "\n"), n = strcspn(b, "\n");
-    bool gone = (m > 4 && !memcmp(a + m - 4, "gone", 4)) ||
-                (n > 4 && !memcmp(b + n - 4, "gone", 4));
-    if (!gone && (m != n || memcmp(a, b, m) != 0)) {
-      a += *a == 1 && m--;
-      b += *b == 1 && n--;
-      diag_note(d, SPAN_NONE, "before: %.*s", m < 200 ? (int)m : 200, a);
-      diag_note(d, SPAN_NONE, "after:  %.*s", n < 200 ? (int)n : 200, b);
-      return;
-    }
-    if (!a[m] || !b[n]) return;
-    a += m + 1;
-    b += n + 1;
-  }
-}
-
-/* Reads the text of what a pass made, and compares what both versions do. */
-static bool verify(Opt *o, const Version *v, const StrBuf *was,
-                   const StrBuf *is, const OptPass *pass) {
-  Host *h = o->h;
-  Version text;
-  Behaviour before = {0}, after = {0};
-  const char *name = pass->exec ? pass->exec : pass->call.pass->name;
-  if (!version_of_text(h, name, strbuf_text(is), is->len, &text)) {
-    diag_error(h->program->ir->diags, E0520, SPAN_NONE,
-               "the text that `%s` made is refused", name);
-    return false;
-  }
-  bool ok = verify_effects(o, v, &text, pass);
-  if (ok &&
-      (ok = behaviour_of(h, &text, strbuf_text(was), was->len, &before) &&
-            behaviour_of(h, &text, strbuf_text(is), is->len, &after)) &&
-      !behaviour_same(&before, &after)) {
-    Diag *d = diag_error(h->program->ir->diags, E0520, SPAN_NONE,
-                         "`%s` changed what the program does", name);
-    note_difference(d, &before, &after);
-    diag_hint(d, "rly opt --bisect finds the rewrite");
-    ok = false;
-  }
-  behaviour_done(&before);
-  behaviour_done(&after);
-  version_done(h, &text);
-  return ok;
-}
-
 /* --- Rewrites ------------------------------------------------------------ */
 
 enum { LINE_MOST = 200 }; /* bytes of an expression that are shown */
@@ -407,7 +329,7 @@ static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   bool ok = opt_run_pass(o->h, v, pass);
   double seconds = seconds_now() - start;
   if (ok && texts) version_print(v, &is);
-  if (ok && cli->verify) ok = verify(o, v, was, &is, pass);
+  if (ok && cli->verify) ok = opt_verify(o, v, was, &is, pass);
   if (ok && cli->time_passes && !cli->json) {
     fprintf(stderr, "%8.3f ms  ", seconds * 1e3);
     StrBuf name;

@@ -39,6 +39,11 @@ bool opt_steps_pass(Opt *o, const OptPass *pass, const StrBuf *was,
 const StrBuf *opt_steps_end(Opt *o); /* the text is the page's */
 void opt_steps_done(Opt *o);
 
+/* Reads the text `is` of the version `v` that a pass made, and compares what it
+ * does with what the text `was` does.  False after reporting a difference. */
+bool opt_verify(Opt *o, const Version *v, const StrBuf *was, const StrBuf *is,
+                const OptPass *pass);
+
 /* What is found or left is in `out`; false after reporting.  Both take the
  * version. */
 bool opt_bisect(Opt *o, Version *v, bool *found);

@@ -184,9 +184,7 @@ static bool next_word(const char **at, const char **word, size_t *len) {
   return *len > 0;
 }
 
-/* Input i, which has to be there; NULL after reporting. */
-static const char *needed_input(Import *im, const Onnx__NodeProto *n,
-                                size_t i) {
+const char *needed_input(Import *im, const Onnx__NodeProto *n, size_t i) {
   bool failed = false;
   const char *text = input_text(im, n, i, &failed);
   if (!text && !failed) node_error(im, n, E0804, "input %zu is missing", i);

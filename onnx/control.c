@@ -426,6 +426,8 @@ bool emit_scan_8(Import *im, const Onnx__NodeProto *n) {
   Onnx__NodeProto one = *n;
   one.input = n->input + 1;
   one.n_input = n->n_input - 1;
+  const char *first = needed_input(im, &one, 0);
+  if (!first) return false;
   Onnx__ValueInfoProto *outputs =
       ARENA_ARRAY(im->arena, Onnx__ValueInfoProto, n->n_output);
   Onnx__ValueInfoProto **places =
@@ -440,11 +442,10 @@ bool emit_scan_8(Import *im, const Onnx__NodeProto *n) {
     places[k] = &outputs[k];
     VEC_PUSH(&l.rows, fresh_local(im, "rows"));
   }
-  bool failed = false;
+  bool given = true;
   size_t mark = graph_begin(im);
   const char *b = fresh_local(im, "b"), *count = fresh_local(im, "count");
-  const char *first = input_text(im, &one, 0, &failed);
-  line(im, "let %s = take(shape_of(%s), 0);", count, first ? first : "()");
+  line(im, "let %s = take(shape_of(%s), 0);", count, first);
   StrBuf params;
   strbuf_init(&params, im->mem);
   strbuf_addf(&params, "%s: int32", b);
@@ -454,13 +455,14 @@ bool emit_scan_8(Import *im, const Onnx__NodeProto *n) {
   im->indent++;
   line(im, "if (%s < %s) {", b, count);
   im->indent++;
-  for (size_t k = 0; k < one.n_input; k++) {
-    const char *text = input_text(im, &one, k, &failed);
-    if (text)
+  for (size_t k = 0; given && k < one.n_input; k++) {
+    const char *text = needed_input(im, &one, k);
+    given = text != NULL;
+    if (given)
       line(im, "let %s = take(%s, %s, axis=0);", bind_local(im, one.input[k]),
            text, b);
   }
-  bool fine = !failed && emit_scan(im, &one) &&
+  bool fine = given && emit_scan(im, &one) &&
               finish(&l, arena_printf(im->arena, "%s + 1", b), 0, "0");
   looping_done(&l);
   for (size_t k = 0; k < n->n_output; k++)

@@ -146,6 +146,9 @@ int64_t node_int(Import *im, const Onnx__NodeProto *n, const char *name,
 bool add_attr(Import *im, const Onnx__NodeProto *n,
               const Onnx__AttributeProto *a, char flag, StrBuf *out);
 
+/* The text of input i, which has to be there; NULL after reporting. */
+const char *needed_input(Import *im, const Onnx__NodeProto *n, size_t i);
+
 /* `let %y = CALL;`, or lets of the results of a tuple; binds the outputs. */
 void emit_results(Import *im, const Onnx__NodeProto *n, const char *call,
                   bool tuple);

@@ -376,6 +376,13 @@ is($sums->{out} =~ s/\s//gr,
    '[[[121.0],[169.0],[256.0]],[[16.0],[81.0],[225.0]]])',
    'a Scan with a batch');
 
+my @empty = (node('Scan', ['', '', 'x'], ['s', 'y'],
+                  graph_attr('body', input('a', 1)),
+                  int_attr('num_scan_inputs', 1)), @io);
+gives(rly('check', file('empty.onnx', model_of(8, @empty))), 1, '',
+      qr/E0804.*`n_s` \(Scan\): input 0 is missing/,
+      'a Scan with a batch, but without its first state');
+
 # Of a body without types: a state has the type of what it begins with.
 # s0' + x0 is [[1, 3], [2, 4]], that one's transpose + x1 is [[11, 2], [3, 4]].
 my $plain = model(

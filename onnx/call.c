@@ -316,6 +316,8 @@ void emit_results(Import *im, const Onnx__NodeProto *n, const char *call,
                   bool tuple) {
   size_t used = 0, last = 0;
   for (size_t i = 0; i < n->n_output; i++)
+    if (output_is_read(im, n, i)) used++, last = i;
+  for (size_t i = 0; !used && i < n->n_output; i++)
     if (*n->output[i]) used++, last = i;
   if (!used) return;
   bool shown_by_name = shows_node(n, last);
@@ -334,7 +336,7 @@ void emit_results(Import *im, const Onnx__NodeProto *n, const char *call,
     const char *whole = fresh_local(im, base);
     line(im, "let %s = %s;", whole, call);
     for (size_t i = 0; i < n->n_output; i++)
-      if (*n->output[i])
+      if (output_is_read(im, n, i))
         line(im, "let %s = %s.%zu;", bind_local(im, n->output[i]), whole, i);
   }
 }
@@ -396,9 +398,9 @@ static bool emit_grouped(Import *im, const Onnx__NodeProto *n,
   return fine;
 }
 
-/* Is an output from number i on used? */
-static bool output_from(const Onnx__NodeProto *n, size_t i) {
-  while (i < n->n_output && !*n->output[i]) i++;
+/* Is an output from number i on read? */
+static bool output_from(Import *im, const Onnx__NodeProto *n, size_t i) {
+  while (i < n->n_output && !output_is_read(im, n, i)) i++;
   return i < n->n_output;
 }
 
@@ -436,7 +438,7 @@ bool emit_call(Import *im, const Onnx__NodeProto *n, const OnnxOp *op) {
   if (n->n_output > results)
     return node_error(im, n, E0804, "it has %zu outputs, at most %zu are known",
                       n->n_output, results);
-  if (op->alone && !output_from(n, 1)) {
+  if (op->alone && !output_from(im, n, 1)) {
     first.calls = op->alone;
     results = 1;
   }

@@ -6,6 +6,8 @@
  *
  * The importer knows the dtype by the node's attribute, or follows it from
  * inputs and initializers (format_of). */
+#include <string.h>
+
 #include "onnx/import.h"
 #include "onnx/ops.h"
 
@@ -47,7 +49,8 @@ bool emit_cast(Import *im, const Onnx__NodeProto *n) {
                               .attrs = "!to> -saturate -round_mode",
                               .strings = ""};
   int32_t number = (int32_t)node_int(im, n, "to", 0);
-  bool string = is_string(im, input_value(im, n, 0));
+  const char *text = input_value(im, n, 0);
+  bool string = is_string(im, text);
   if (number == ONNX_STRING && string) return emit_identity(im, n);
   if (number == ONNX_STRING)
     return node_error(im, n, E0805, "numbers are not written as strings");
@@ -57,6 +60,12 @@ bool emit_cast(Import *im, const Onnx__NodeProto *n) {
     return emit_rounding(im, n, "@onnx_cast_to", "X",
                          "-to ?saturate round_mode", format);
   DType to = onnx_dtype(number, NULL);
+  const char *from = dtype_of(im, text);
+  if (from && to != DTYPE_NONE && !strcmp(from, dtype_name(to)) &&
+      n->n_output == 1) {
+    bind_text(im, n->output[0], text); /* exporters write casts of no effect */
+    return true;
+  }
   bool coded = to == DT_FLOAT8_E4M3 || to == DT_FLOAT8_E5M2 || to == DT_INT4 ||
                to == DT_UINT4;
   bool saturates = node_int(im, n, "saturate", 1) != 0;

@@ -299,6 +299,7 @@ static bool import_model(Import *im) {
     ptrmap_put(&im->taken, name, (void *)(uintptr_t)1);
   }
   im->indent = 1;
+  note_read(im, im->model);
   if (!declare_inputs(im, g) || !emit_graph(im, g) || !declare_outputs(im, g))
     return false;
   const char *results = graph_results(im, NULL, g, 0, g->n_output);
@@ -336,6 +337,7 @@ OnnxModel *onnx_model_read(const char *path, const OnnxState *state, Heap *heap,
   ptrmap_init(&im.types, mem);
   ptrmap_init(&im.taken, mem);
   ptrmap_init(&im.dims, mem);
+  ptrmap_init(&im.read, mem);
   VEC_INIT(&im.dim_list, mem);
   VEC_INIT(&im.shadowed, mem);
   bool fine = model && import_model(&im);
@@ -345,6 +347,7 @@ OnnxModel *onnx_model_read(const char *path, const OnnxState *state, Heap *heap,
   ptrmap_done(&im.types);
   ptrmap_done(&im.taken);
   ptrmap_done(&im.dims);
+  ptrmap_done(&im.read);
   VEC_DONE(&im.dim_list);
   VEC_DONE(&im.shadowed);
   if (model) onnx_message_free(mem, &model->base);

@@ -37,6 +37,7 @@ typedef struct Import {
   PtrMap types; /* the text of a sequence or an optional -> its OnnxType */
   PtrMap taken; /* Names of the program, to the last number after each */
   PtrMap dims;  /* Names that are dimensions */
+  PtrMap read;  /* ONNX's Names of values that something in the model reads */
   VEC(const Name *) dim_list;
   int depth; /* of graphs within graphs and functions */
   int nodes; /* written so far; a function's count at each call */
@@ -60,6 +61,10 @@ size_t graph_begin(Import *im);
 void graph_end(Import *im, size_t mark);
 /* The value of a name that a graph has given; NULL: it has given none. */
 const char *value_text(Import *im, const char *name);
+/* Notes the names that nodes and outputs read, before any text is made. */
+void note_read(Import *im, const Onnx__ModelProto *m);
+/* Has the node an output i, and does anything read it? */
+bool output_is_read(Import *im, const Onnx__NodeProto *n, size_t i);
 /* The text of input i, of type "%x" or "@w"; NULL: it is not given.  A name
  * without a value was reported where `*failed` is set. */
 const char *input_text(Import *im, const Onnx__NodeProto *n, size_t i,
@@ -81,6 +86,9 @@ void set_format(Import *im, const char *text, const char *format);
 /* Of the first output. */
 void set_output_format(Import *im, const Onnx__NodeProto *n,
                        const char *format);
+/* The name of a tensor's dtype, of inputs of the model; NULL: it is not known.
+ */
+const char *dtype_of(Import *im, const char *text);
 bool is_string(Import *im, const char *text);
 /* The value as one of the other type, which may be an optional of it or what
  * the value is an optional of. */

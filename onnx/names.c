@@ -128,6 +128,52 @@ const char *value_text(Import *im, const char *name) {
   return ptrmap_get(&im->values, name_of(im->names, name ? name : ""));
 }
 
+/* --- What is read --------------------------------------------------------- */
+
+static void note_name(Import *im, const char *name) {
+  const Name *n = name_of(im->names, name ? name : "");
+  ptrmap_put(&im->read, n, (void *)n);
+}
+
+static void note_graph(Import *im, const Onnx__GraphProto *g);
+
+/* Gradient names values by attributes. */
+static void note_node(Import *im, const Onnx__NodeProto *n) {
+  for (size_t i = 0; i < n->n_input; i++) note_name(im, n->input[i]);
+  for (size_t i = 0; i < n->n_attribute; i++) {
+    const Onnx__AttributeProto *a = n->attribute[i];
+    note_graph(im, a->g);
+    if (n->op_type && strcmp(n->op_type, "Gradient")) continue;
+    if (a->has_s)
+      note_name(im, arena_strndup(im->arena, (char *)a->s.data, a->s.len));
+    for (size_t k = 0; k < a->n_strings; k++)
+      note_name(im, arena_strndup(im->arena, (char *)a->strings[k].data,
+                                  a->strings[k].len));
+  }
+}
+
+/* The reader has bounded how deep graphs nest. */
+static void note_graph(Import *im, const Onnx__GraphProto *g) {
+  for (size_t i = 0; g && i < g->n_node; i++) note_node(im, g->node[i]);
+  for (size_t i = 0; g && i < g->n_output; i++)
+    note_name(im, g->output[i]->name);
+}
+
+/* One set for all graphs: a name that another graph reads counts, too. */
+void note_read(Import *im, const Onnx__ModelProto *m) {
+  note_graph(im, m->graph);
+  for (size_t i = 0; i < m->n_functions; i++) {
+    const Onnx__FunctionProto *f = m->functions[i];
+    for (size_t k = 0; k < f->n_node; k++) note_node(im, f->node[k]);
+    for (size_t k = 0; k < f->n_output; k++) note_name(im, f->output[k]);
+  }
+}
+
+bool output_is_read(Import *im, const Onnx__NodeProto *n, size_t i) {
+  return i < n->n_output && *n->output[i] &&
+         ptrmap_has(&im->read, name_of(im->names, n->output[i]));
+}
+
 /* --- What is no tensor ---------------------------------------------------- */
 
 const OnnxType *type_of(Import *im, const char *text) {
@@ -140,13 +186,19 @@ const char *format_of(Import *im, const char *text) {
   return type && type->kind == ONNX_TENSOR ? type->format : NULL;
 }
 
+const char *dtype_of(Import *im, const char *text) {
+  const OnnxType *type = text ? ptrmap_get(&im->types, text) : NULL;
+  return type && type->kind == ONNX_TENSOR && !type->format ? type->dtype
+                                                            : NULL;
+}
+
 bool is_string(Import *im, const char *text) {
   const char *format = format_of(im, text);
   return format && !strcmp(format, "STRING");
 }
 
 void set_format(Import *im, const char *text, const char *format) {
-  OnnxType *type = format ? ARENA_NEW(im->arena, OnnxType) : NULL;
+  OnnxType *type = text && format ? ARENA_NEW(im->arena, OnnxType) : NULL;
   if (!type) return;
   *type = (OnnxType){.kind = ONNX_TENSOR, .format = format};
   ptrmap_put(&im->types, text, type);
@@ -159,8 +211,7 @@ const OnnxType *onnx_sequence_type(void) {
 }
 
 void set_type(Import *im, const char *text, const OnnxType *type) {
-  if (type && (type->kind != ONNX_TENSOR || type->format))
-    ptrmap_put(&im->types, text, (void *)type);
+  if (text && type) ptrmap_put(&im->types, text, (void *)type);
 }
 
 void set_output_type(Import *im, const Onnx__NodeProto *n, size_t i,

@@ -1,0 +1,154 @@
+/* Stacks on POSIX: contexts of ucontext.h, which keep the signal mask.
+ *
+ *   low  [SplitPiece | ................ stack grows down <- ]  high
+ *
+ * getcontext() and makecontext() prepare a context whose stack is the piece;
+ * setcontext() goes there, and when `enter` returns, uc_link leads back.  A
+ * switch costs a few system calls, as it saves the signal mask.
+ *
+ * The sanitizers are told, for they have notes of their own on each stack. */
+#include "base/stack.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "base/sanitizer.h"
+
+#if SANITIZER_THREAD
+#include <sanitizer/tsan_interface.h>
+#endif
+#if SANITIZER_ADDRESS
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+struct SplitPiece {
+  size_t size; /* of the memory */
+  ucontext_t here, back;
+  void (*run)(void *arg);
+  void *arg;
+  const void *back_low; /* the stack that it was called from */
+  size_t back_size;
+  void *fiber, *back_fiber;
+};
+
+uintptr_t stack_low(const SplitPiece *p) { return (uintptr_t)(p + 1); }
+uintptr_t stack_high(const SplitPiece *p) { return (uintptr_t)p + p->size; }
+
+SplitPiece *stack_in(void *memory, size_t size) {
+  SplitPiece *p = memory;
+  p->size = size;
+  return p;
+}
+
+/* --- Sanitizers ----------------------------------------------------------- */
+
+/* How much of a stack that was left is made whole again: a piece of split.c,
+ * and of a deep stack the first frames, which never returned. */
+enum { UNPOISONED = 4 << 20 };
+
+/* After the leaving of a stack by _leave comes, on the other, _arrive. */
+
+static void leave_caller(SplitPiece *p, void **kept) {
+#if SANITIZER_ADDRESS
+  __sanitizer_start_switch_fiber(kept, (void *)stack_low(p),
+                                 stack_high(p) - stack_low(p));
+#endif
+#if SANITIZER_THREAD
+  p->back_fiber = __tsan_get_current_fiber();
+  p->fiber = __tsan_create_fiber(0);
+  __tsan_switch_to_fiber(p->fiber, 0);
+#endif
+  (void)p, (void)kept;
+}
+
+static void arrive_in_piece(SplitPiece *p) {
+#if SANITIZER_ADDRESS
+  __sanitizer_finish_switch_fiber(NULL, &p->back_low, &p->back_size);
+#endif
+  (void)p;
+}
+
+static void leave_piece(SplitPiece *p) {
+#if SANITIZER_ADDRESS
+  __sanitizer_start_switch_fiber(NULL, p->back_low, p->back_size);
+#endif
+#if SANITIZER_THREAD
+  __tsan_switch_to_fiber(p->back_fiber, 0);
+#endif
+  (void)p;
+}
+
+static void arrive_in_caller(SplitPiece *p, void *kept) {
+#if SANITIZER_ADDRESS
+  __sanitizer_finish_switch_fiber(kept, NULL, NULL);
+  size_t size = stack_high(p) - stack_low(p);
+  if (size > UNPOISONED) size = UNPOISONED;
+  __asan_unpoison_memory_region((char *)stack_high(p) - size, size);
+#endif
+#if SANITIZER_THREAD
+  __tsan_destroy_fiber(p->fiber);
+#endif
+  (void)p, (void)kept;
+}
+
+/* --- Calls ---------------------------------------------------------------- */
+
+/* A context's function takes ints: the piece's address comes in halves. */
+static void enter(unsigned high, unsigned low) {
+  SplitPiece *p = (SplitPiece *)((uintptr_t)high << 32 | low);
+  arrive_in_piece(p);
+  p->run(p->arg);
+  leave_piece(p);
+}
+
+/* False only when the system refuses a context.  getcontext() returns a second
+ * time when the piece is left.  swapcontext() would do both in one call, but
+ * the address sanitizer warns of every program that calls it. */
+bool stack_call(SplitPiece *p, void (*run)(void *arg), void *arg) {
+  if (getcontext(&p->here) != 0) return false;
+  p->run = run;
+  p->arg = arg;
+  p->here.uc_stack = (stack_t){.ss_sp = (void *)stack_low(p),
+                               .ss_size = stack_high(p) - stack_low(p)};
+  p->here.uc_link = &p->back;
+  uint64_t at = (uintptr_t)p;
+  makecontext(&p->here, (void (*)(void))enter, 2, (unsigned)(at >> 32),
+              (unsigned)at);
+  void *kept = NULL;
+  volatile bool gone = false;
+  if (getcontext(&p->back) != 0) return false;
+  if (!gone) {
+    gone = true;
+    leave_caller(p, &kept);
+    if (setcontext(&p->here) != 0) gone = false;
+  }
+  arrive_in_caller(p, kept);
+  return gone;
+}
+
+/* --- Deep stacks ---------------------------------------------------------- */
+
+/* Address space is taken, and no memory: the system gives a page when it is
+ * first touched.  Where so much cannot be had, half of it may do.  The
+ * sanitizers keep notes of each byte. */
+enum { DEEP_LEAST = 16 << 20 };
+static const size_t deep_most = SANITIZER_THREAD    ? (size_t)256 << 20
+                                : SANITIZER_ADDRESS ? (size_t)16 << 30
+                                                    : (size_t)64 << 30;
+
+SplitPiece *stack_deep_new(void) {
+  for (size_t size = deep_most; size >= DEEP_LEAST; size /= 2) {
+    void *at =
+        mmap(NULL, size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (at == MAP_FAILED) continue;
+#ifdef MADV_NOHUGEPAGE
+    madvise(at, size, MADV_NOHUGEPAGE);
+#endif
+    return stack_in(at, size);
+  }
+  return NULL;
+}
+
+void stack_deep_free(SplitPiece *p) { munmap(p, p->size); }

@@ -198,24 +198,32 @@ static bool join(Session *s, size_t n, Value *v, Value *out) {
 typedef struct Side {
   size_t count;
   Value *of;
-  bool plain; /* none is a Dual */
+  const Tensor **blocks; /* the same, where none is a Dual */
+  bool plain;            /* none is a Dual */
 } Side;
+
+/* Both arrays are one block. */
+static size_t side_size(const Side *side) {
+  return side->count * (sizeof *side->of + sizeof *side->blocks);
+}
 
 static bool side_start(Session *s, const Rows *rows, bool second, Side *side) {
   *side = (Side){.plain = true};
   for (const Rows *r = rows; r; r = r->next) side->count++;
-  side->of = mem_alloc(s->mem, side->count * sizeof *side->of);
+  side->of = mem_alloc(s->mem, side_size(side));
   if (!side->of) return vm_out_of_memory(s);
+  side->blocks = (const Tensor **)(side->of + side->count);
   size_t i = 0;
   for (const Rows *r = rows; r; r = r->next, i++) {
     side->of[i] = second ? r->b : r->a;
+    side->blocks[i] = side->of[i].tensor;
     side->plain &= !is_dual(side->of[i]);
   }
   return true;
 }
 
 static void side_done(Session *s, Side *side) {
-  if (side->of) mem_free(s->mem, side->of, side->count * sizeof *side->of);
+  if (side->of) mem_free(s->mem, side->of, side_size(side));
 }
 
 /* One below the other. */
@@ -224,10 +232,9 @@ static bool join_side(Session *s, const Side *side, Value *out) {
   return join(s, side->count, side->of, out);
 }
 
-/* A plain side as blocks of rows: values of tensors are pointers to them. */
+/* A plain side as blocks of rows. */
 static RowBlocks blocks_of(const Side *side) {
-  static_assert(sizeof(Value) == sizeof(const Tensor *), "one after the other");
-  return (RowBlocks){(int64_t)side->count, (const Tensor *const *)side->of};
+  return (RowBlocks){(int64_t)side->count, side->blocks};
 }
 
 /* Multiplies or sums rows where they lie; `*fits` is false where the kernels

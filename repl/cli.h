@@ -46,7 +46,7 @@ typedef struct Cli {
       patience;
   double lr, clip, validate;
   const char *loss, *optimizer, *schedule, *log;
-  bool resume, quiet, print;
+  bool resume, quiet, print, once;
   TextList params, inputs, breaks, plugin;
   TextList bind_shape, bind;
   TextList entries;                           /* of fmt */

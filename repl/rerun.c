@@ -239,7 +239,7 @@ static int run_once(Rerun *r) {
 /* --- Again and again ----------------------------------------------------- */
 
 /* 0: it may go on.  130 after Ctrl-C, 2 when nobody reads the output any more,
- * 1 without a plugin. */
+ * 1 without a plugin.  With --once, the exit status of the run. */
 static int run_again(Rerun *r, const Cli *cli) {
   static const char clear[] = "\033[H\033[2J\033[3J";
   Host h;
@@ -247,12 +247,14 @@ static int run_again(Rerun *r, const Cli *cli) {
   r->host = &h;
   r->changed = false;
   note_states(r);
-  if (is_terminal(stdout)) host_write(&h, clear, sizeof clear - 1);
+  if (is_terminal(stdout) && !cli->once)
+    host_write(&h, clear, sizeof clear - 1);
   bool plugged = host_plugins(&h);
   int status = plugged ? run_once(r) : 1;
   bool stopped = status == 130 && !r->changed;
-  int written = host_finish(&h, 0);
+  int written = host_finish(&h, cli->once ? status : 0);
   host_done(&h);
+  if (cli->once) return written;
   return stopped ? 130 : plugged ? written : 1;
 }
 
@@ -268,10 +270,10 @@ int command_watch(const Cli *cli) {
     return 1;
   }
   int status = run_again(&r, cli);
-  while (!status && !host_was_interrupted()) {
+  while (!status && !cli->once && !host_was_interrupted()) {
     tick();
     if (has_changed(&r)) status = run_again(&r, cli);
   }
   for (int i = 0; i < r.count; i++) free(r.files[i].path);
-  return status ? status : 130;
+  return status || cli->once ? status : 130;
 }

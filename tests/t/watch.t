@@ -94,4 +94,12 @@ SKIP: {
   $s->ends(130, 'Ctrl-C');
 }
 
+# Once, as a tool asks that shows values beside lines.
+spew($file, "1 + 1;\n2 / 0;\n3;\n");
+my $once = rly('watch', '--once', $file);
+is($once->{out}, "$file:1: 2\n", 'values up to a mistake');
+like($once->{err}, qr/:2:1: error\[E0602\]/, '... which is told');
+is($once->{status}, 2, '... and what `rly run` would exit with');
+is(rly('watch', '--once', spew($file, "7;\n"))->{status}, 0, 'or 0');
+
 done_testing();

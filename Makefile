@@ -1,20 +1,25 @@
 # The build of rly.  What it makes lies below build/MODE/, a mirror of the
 # source folders; what re2c, lemon and embed generate, in build/MODE/gen/.
 #
-#   make [MODE=release|debug|asan|tsan|cov|guided] [CC=clang] [READLINE=0]
+#   make [MODE=release|debug|asan|tsan|cov|guided|wasm] [CC=clang] [READLINE=0]
 #        [OPENMP=0] [MPI=0] [V=1]
 #   make help
 
 MODE     ?= release
+B        := build/$(MODE)
+GEN      := $(B)/gen
+.DEFAULT_GOAL := all
+ifeq ($(MODE),wasm)
+include web/wasm.mk
+endif
 READLINE ?= 1
 ONNX     ?= $(if $(wildcard /usr/include/protobuf-c/protobuf-c.h),1,0)
 MPI      ?= $(if $(shell command -v mpicc 2>/dev/null),1,0)
 OPENMP   ?= $(if $(findstring clang,$(CC)),0,1)
 PREFIX   ?= /usr/local
+POSITION ?= -fPIC
 
-B   := build/$(MODE)
-GEN := $(B)/gen
-RLY := $(B)/rly
+RLY := $(B)/rly$(SUFFIX)
 LIB := $(B)/parts.a
 STATIC := $(B)/librly.a
 TEAM := $(if $(filter 1,$(MPI)),$(B)/rly-mpi.so)
@@ -45,6 +50,8 @@ NOTEBOOK_PACKAGES := python3-ipykernel python3-jupyter-client
 ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
 DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all \
                   libprotobuf-c-dev protobuf-c-compiler
+WEB_PACKAGES   := clang lld llvm wasi-libc libclang-rt-dev-wasm32 dpkg-dev \
+                  brotli $(if $(shell command -v node),,nodejs npm)
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 # --- Version ----------------------------------------------------------------
@@ -68,21 +75,23 @@ OPT_guided  := -O1 -g -fno-omit-frame-pointer \
                -fsanitize=fuzzer-no-link,address,undefined \
                -fno-sanitize=pointer-overflow \
                -fno-sanitize-recover=all
-$(if $(OPT_$(MODE)),,$(error MODE is release, debug, asan, tsan, cov or guided))
+$(if $(OPT_$(MODE)),,\
+  $(error MODE is release, debug, asan, tsan, cov, guided or wasm))
 
 # CPPFLAGS, CFLAGS and LDFLAGS are those of whoever builds: they are added to
 # ours and may choose the optimisation, the machine, hardening.  After them
 # stands what results depend on (the same bits everywhere), and linking.
-FIXED := $(if $(CFLAGS),-fno-fast-math) -ffp-contract=off -fPIC \
+FIXED := $(if $(CFLAGS),-fno-fast-math) -ffp-contract=off $(POSITION) \
          -fvisibility=hidden $(if $(filter 1,$(OPENMP)),-fopenmp)
 OWN_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE) $(LOOKS)
 PREPROCESS := $(OWN_CPPFLAGS) $(CPPFLAGS)
 COMPILE    := -std=gnu11 $(OPT_$(MODE)) $(CFLAGS) $(FIXED)
 LINK       := $(CC) $(COMPILE) $(LDFLAGS)
 WERROR   ?= $(if $(CI),1)
-WARN     := -Wall -Wextra $(if $(WERROR),-Werror)
+WARN     := -Wall -Wextra $(WARN_$(MODE)) $(if $(WERROR),-Werror)
 GEN_WARN := -Wall -Wno-unused
-LDLIBS   := -ljansson $(if $(filter 1,$(ONNX)),-lprotobuf-c) -lm
+LDLIBS   := $(or $(LIBS_$(MODE)),\
+              -ljansson $(if $(filter 1,$(ONNX)),-lprotobuf-c) -lm)
 
 # One row per instruction set beyond the target's own: its flags.
 ISA_avx2   := -mavx2 -mfma
@@ -110,20 +119,23 @@ FLAGS_tests/lanes/avx512 := $(ISA_avx512)
 # Each shared library costs every start, so readline is loaded where a terminal
 # is read (repl/readline.h), and the program holds the reader's where it can
 # (70,000 instructions less, of 1.2 million for `rly -e '1 + 1'`).
-RLY_ONNX  := $(if $(filter 1,$(ONNX)),$(filter /%,$(shell \
+RLY_ONNX  := $(if $(filter 1,$(ONNX)$(LIBS_$(MODE))),$(filter /%,$(shell \
                $(CC) -print-file-name=libprotobuf-c.a)) -Xlinker --as-needed)
+# Plugins call functions of rly.h, which are all that is visible (-rdynamic);
+# nothing else would link those for operators.
+RLY_LINK  ?= -rdynamic -Xlinker -u -Xlinker rly_operator_add
 UNIT_LIBS := -lcmocka -lmpfr -lgmp
 
 # --- Sources ----------------------------------------------------------------
 
 FOLDERS := base tensor ir ops rules kernels io parser types passes data value \
            bytecode vm state observe smallstep stepper lib stdlib \
-           $(if $(filter 1,$(ONNX)),onnx export)
+           $(if $(filter 1,$(ONNX)),onnx export) $(ADDS)
 STDLIB  := $(wildcard stdlib/*.rly stdlib/gradients/*.rly \
              stdlib/onnx/*.rly stdlib/train/*.rly) \
            $(wildcard stdlib/rules/[A-Z]*.rly)
 
-lib_src  := $(filter-out stdlib/embed.c kernels/simd/%,\
+lib_src  := $(filter-out stdlib/embed.c kernels/simd/% $(LACKS),\
               $(sort $(shell find $(wildcard $(FOLDERS)) -name '*.c')))
 rly_src  := $(wildcard repl/*.c server/*.c team/*.c)
 unit_src := $(wildcard tests/unit/*.c tests/ulp/*.c)
@@ -157,10 +169,11 @@ gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
            $(GEN)/repl/diagnostics.inc $(GEN)/repl/lessons.inc \
            $(GEN)/stepper/page.css.inc $(GEN)/stepper/page.js.inc \
            $(GEN)/data/graph.css.inc $(GEN)/data/graph.js.inc \
-           $(GEN)/repl/opt_page.css.inc $(GEN)/repl/opt_page.js.inc
+           $(GEN)/repl/opt_page.css.inc $(GEN)/repl/opt_page.js.inc \
+           $(deps_hdr)
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
-lib_obj := $(call objects,$(lib_src)) $(isa_obj) $(gen_src:.c=.o)
+lib_obj := $(call objects,$(lib_src)) $(isa_obj) $(gen_src:.c=.o) $(deps_obj)
 units   := $(unit_src:%.c=$(B)/%)
 conf    := $(B)/tests/conformance/run
 bench   := $(B)/bench/bench
@@ -182,14 +195,10 @@ units: $(units) ## the C unit tests, without running them
 # The tables hold thousands of pointers, which a program at any address must
 # relocate when it starts; packed, these relocations are read with fewer page
 # faults (`make bench BENCH=start`: 1.41 ms instead of 1.49).
-#
-# Plugins call functions of rly.h, which are all that is visible (-rdynamic);
-# nothing else would link those for operators.
 $(RLY): LINK += $(if $(x86),-Xlinker -z -Xlinker pack-relative-relocs)
 $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
-	$(Q)$(LINK) -rdynamic -Xlinker -u -Xlinker rly_operator_add \
-	  $^ $(RLY_ONNX) $(LDLIBS) -o $@
+	$(Q)$(LINK) $(RLY_LINK) $^ $(RLY_ONNX) $(LDLIBS) -o $@
 
 # What `rly train` loads where mpirun started it.
 $(B)/rly-mpi.so: team/mpi/mpi.c team/team.h $(B)/flags | $(gen_hdr)
@@ -383,8 +392,10 @@ $(GEN)/stdlib/library.c: $(B)/stdlib/embed $(STDLIB)
 	@mkdir -p $(@D)
 	$(Q)$< $@ $(STDLIB)
 
-$(B)/stdlib/embed: $(B)/stdlib/embed.o
-	$(Q)$(LINK) $^ -o $@
+# It runs on this machine, also where the rest does not (BUILD_CC).
+$(B)/stdlib/embed: stdlib/embed.c stdlib/library.h
+	@mkdir -p $(@D)
+	$(Q)$(or $(BUILD_CC),$(LINK)) $(OWN_CPPFLAGS) $(WARN) $< -o $@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
@@ -426,6 +437,10 @@ deps-editors:   ## install the editors and shells that a test drives
 
 deps-graph:     ## install Graphviz, to which a test gives graphs
 	@.ci/deps $(GRAPH_PACKAGES)
+
+deps-web:       ## install the compiler and the libraries of `make web-core`
+	@.ci/deps $(WEB_PACKAGES)
+	@web/deps build/deps jansson protobuf-c
 
 deps-fftw:      ## install the FFT of an example, which a test builds
 	@.ci/deps $(FFTW_PACKAGES)
@@ -488,6 +503,14 @@ clang: $(gen_hdr) ## clang's warnings, without building
 
 neon:           ## the kernels for ARM, cross-compiled, tested under qemu
 	@tests/neon/run
+
+# Its settings are in web/wasm.mk.
+web-core:       ## build/wasm/rly.wasm, the program as WebAssembly
+	@$(MAKE) --no-print-directory MODE=wasm all
+	@web/sizes build/wasm/rly.wasm
+
+test-web: all web-core ## the suites and examples in it, against this build
+	@node tests/web/agree.mjs $(RLY) build/wasm/rly.wasm
 
 lint:           ## the order of the folders, line length, leftovers, layout
 	@tests/lint

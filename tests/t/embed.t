@@ -102,6 +102,21 @@ for my $language ("$cc $flags",
   }
 }
 
+# And in Python, for which the library's sanitizers are loaded first: python3
+# has none, and what it leaves at its end is its own.
+SKIP: {
+  my ($python) = grep { -x } '/usr/bin/python3', '/usr/local/bin/python3';
+  skip 'no python3 with numpy and cffi: make deps-python', 1
+    if !$python || system "$python -c 'import numpy, cffi' 2>/dev/null";
+  skip "python3 runs without $mode", 1 if $mode eq 'tsan';
+  chomp(my $first = `$cc -print-file-name=libasan.so`);
+  my $loaded = $mode eq 'asan'
+    ? "LD_PRELOAD=$first ASAN_OPTIONS=exitcode=99:detect_leaks=0" : '';
+  my @ended = run("RLY_LIBRARY=$build/librly.so PYTHONPATH=python $loaded " .
+                  "$python -B tests/hosts/everything.py " . dirname($host));
+  is_deeply(\@ended, [0, ''], 'a host of everything in Python');
+}
+
 my @shown = split /\n/, `nm -D --defined-only $build/librly.so`;
 ok((grep { / T rly_session_call$/ } @shown), 'librly.so shows rly.h');
 is_deeply([grep { / [TDBRVW] / && !/ rly_/ } @shown], [], 'and no more')

@@ -1,5 +1,6 @@
-/* The counting allocator over malloc.  mem.h says what callers do when a
- * request is refused; arenas and vectors are the ones that raise `exhausted`.
+/* The counting allocator over malloc, or over the host's own allocator.  mem.h
+ * says what callers do when a request is refused; arenas and vectors are the
+ * ones that raise `exhausted`.
  *
  * The books are atomic counters without a lock, for threads of a session
  * allocate at once.  Two levels are entered one after the other, the root
@@ -22,6 +23,50 @@
 
 #include "base/forks.h"
 
+/* --- Where blocks come from ---------------------------------------------- */
+
+enum { ALIGNED = 16, ALIGNED_WIDE = 64 };
+
+/* malloc(0) may return NULL, which would read as failure. */
+static size_t nonzero(size_t size) { return size ? size : 1; }
+
+static void *block_new(Mem *root, size_t size) {
+  const MemSystem *s = root->system;
+  size = nonzero(size);
+  return s ? s->allocate(s->data, size, ALIGNED) : malloc(size);
+}
+
+static void *block_zeroed(Mem *root, size_t size) {
+  const MemSystem *s = root->system;
+  size = nonzero(size);
+  if (!s) return calloc(1, size);
+  void *p = s->allocate(s->data, size, ALIGNED);
+  return p ? memset(p, 0, size) : NULL;
+}
+
+/* aligned_alloc() wants a multiple of the alignment. */
+static void *block_wide(Mem *root, size_t size) {
+  const MemSystem *s = root->system;
+  size = nonzero(size);
+  if (s) return s->allocate(s->data, size, ALIGNED_WIDE);
+  return aligned_alloc(ALIGNED_WIDE,
+                       (size + ALIGNED_WIDE - 1) / ALIGNED_WIDE * ALIGNED_WIDE);
+}
+
+static void *block_resize(Mem *root, void *p, size_t size, size_t new_size) {
+  const MemSystem *s = root->system;
+  if (!p) return block_new(root, new_size);
+  new_size = nonzero(new_size);
+  return s ? s->resize(s->data, p, nonzero(size), new_size)
+           : realloc(p, new_size);
+}
+
+static void block_free(Mem *root, void *p, size_t size) {
+  const MemSystem *s = root->system;
+  if (!s) free(p);
+  else if (p) s->release(s->data, p, nonzero(size));
+}
+
 /* --- Life ---------------------------------------------------------------- */
 
 /* Bytes held back for arenas when the system refuses memory.  A reserve that
@@ -41,29 +86,35 @@ typedef struct MemRoot {
   Mem *left; /* children without an owner */
 } MemRoot;
 
-static MemReserve *reserve_new(void) {
-  MemReserve *r = malloc(RESERVE_HEADER + MEM_RESERVE);
+enum { RESERVE_SIZE = RESERVE_HEADER + MEM_RESERVE };
+
+static MemReserve *reserve_new(Mem *root) {
+  MemReserve *r = block_new(root, RESERVE_SIZE);
   if (r) *r = (MemReserve){0};
   return r;
 }
 
-bool mem_init(Mem *m, size_t limit) {
-  *m = (Mem){.limit = limit, .root = malloc(sizeof *m->root)};
-  if (!m->root) return false;
-  *m->root = (MemRoot){.reserve = reserve_new()};
-  if (!m->root->reserve) return free(m->root), false;
-  fork_guard(&m->root->guard, &m->root->lock, FORK_WAITS);
+bool mem_init(Mem *m, size_t limit) { return mem_init_on(m, limit, NULL); }
+
+bool mem_init_on(Mem *m, size_t limit, const MemSystem *system) {
+  *m = (Mem){.limit = limit, .system = system};
+  MemRoot *r = block_new(m, sizeof *r);
+  if (!r) return false;
+  *r = (MemRoot){.reserve = reserve_new(m)};
+  if (!r->reserve) return block_free(m, r, sizeof *r), false;
+  m->root = r;
+  fork_guard(&r->guard, &r->lock, FORK_WAITS);
   return true;
 }
 
 void mem_done(Mem *m) {
   for (Mem *c = m->root->left, *next; c; c = next) {
     next = c->next;
-    free(c);
+    block_free(m, c, sizeof *c);
   }
   fork_guard_done(&m->root->guard);
-  free(m->root->reserve);
-  free(m->root);
+  block_free(m, m->root->reserve, RESERVE_SIZE);
+  block_free(m, m->root, sizeof *m->root);
   m->root = NULL;
 }
 
@@ -85,7 +136,7 @@ Mem *mem_child(Mem *m, size_t limit) {
   pthread_mutex_lock(&r->lock);
   Mem *c = child_again(r);
   pthread_mutex_unlock(&r->lock);
-  if (!c) c = malloc(sizeof *c);
+  if (!c) c = block_new(mem_root(m), sizeof *c);
   if (c) *c = (Mem){.parent = mem_root(m), .limit = limit};
   return c;
 }
@@ -190,9 +241,6 @@ static void *claimed(Mem *m, void *p, size_t size) {
 
 /* --- Blocks -------------------------------------------------------------- */
 
-/* malloc(0) may return NULL, which would read as failure. */
-static size_t nonzero(size_t size) { return size ? size : 1; }
-
 enum { HUGE_LEAST = 4 << 20, PAGE_MOST = 64 << 10 };
 
 /* Asks for huge pages for large blocks.  First touch then takes half of the
@@ -210,12 +258,12 @@ static void *in_huge_pages(void *p, size_t size) {
 
 void *mem_alloc(Mem *m, size_t size) {
   if (!mem_claim(m, size)) return NULL;
-  return claimed(m, malloc(nonzero(size)), size);
+  return claimed(m, block_new(mem_root(m), size), size);
 }
 
 void *mem_alloc_zeroed(Mem *m, size_t size) {
   if (!mem_claim(m, size)) return NULL;
-  return claimed(m, in_huge_pages(calloc(1, nonzero(size)), size), size);
+  return claimed(m, in_huge_pages(block_zeroed(mem_root(m), size), size), size);
 }
 
 /* Growing claims the difference before, shrinking returns it after, so the
@@ -223,7 +271,7 @@ void *mem_alloc_zeroed(Mem *m, size_t size) {
 void *mem_resize(Mem *m, void *p, size_t old_size, size_t new_size) {
   size_t more = new_size > old_size ? new_size - old_size : 0;
   if (more && !mem_claim(m, more)) return NULL;
-  void *q = realloc(p, nonzero(new_size));
+  void *q = block_resize(mem_root(m), p, old_size, new_size);
   if (!more) {
     mem_unclaim(m, old_size - new_size);
     /* realloc refused to shrink; the old block is large enough */
@@ -234,16 +282,14 @@ void *mem_resize(Mem *m, void *p, size_t old_size, size_t new_size) {
 
 void mem_free(Mem *m, void *p, size_t size) {
   if (!p) return;
-  free(p);
+  block_free(mem_root(m), p, size);
   mem_unclaim(m, size);
 }
 
-/* 64 bytes are a cache line and the widest vector.  aligned_alloc() wants a
- * multiple of them. */
+/* 64 bytes are a cache line and the widest vector. */
 void *mem_alloc_aligned(Mem *m, size_t size) {
   if (size > SIZE_MAX - 63 || !mem_claim(m, size)) return NULL;
-  size_t whole_lines = (nonzero(size) + 63) / 64 * 64;
-  return claimed(m, in_huge_pages(aligned_alloc(64, whole_lines), size), size);
+  return claimed(m, in_huge_pages(block_wide(mem_root(m), size), size), size);
 }
 
 void mem_free_aligned(Mem *m, void *p, size_t size) { mem_free(m, p, size); }
@@ -266,7 +312,7 @@ void *mem_overdraw(Mem *m, size_t size) {
   if (p) return p;
   mem_raise_exhausted(m);
   if (!mem_may_overdraw(m, size) || !claim_beyond(m, size)) return NULL;
-  return claimed(m, calloc(1, nonzero(size)), size);
+  return claimed(m, block_zeroed(mem_root(m), size), size);
 }
 
 void *mem_overdraw_resize(Mem *m, void *p, size_t old_size, size_t new_size) {
@@ -275,7 +321,7 @@ void *mem_overdraw_resize(Mem *m, void *p, size_t old_size, size_t new_size) {
   mem_raise_exhausted(m);
   size_t more = new_size - old_size;
   if (!mem_may_overdraw(m, more) || !claim_beyond(m, more)) return NULL;
-  return claimed(m, realloc(p, nonzero(new_size)), more);
+  return claimed(m, block_resize(mem_root(m), p, old_size, new_size), more);
 }
 
 static size_t in_grains(size_t size) { return (size + 15) & ~(size_t)15; }
@@ -308,7 +354,7 @@ void mem_reserve_return(Mem *m, MemReserve *from, size_t size) {
   if (!from->held) from->used = 0;
   bool gone = !from->held && from->replaced;
   pthread_mutex_unlock(&root->lock);
-  if (gone) free(from);
+  if (gone) block_free(mem_root(m), from, RESERVE_SIZE);
 }
 
 /* Blocks cut from the reserve may live long, so the next phase gets a new
@@ -318,7 +364,7 @@ void mem_clear_exhausted(Mem *m) {
   atomic_store_explicit(&m->exhausted, false, memory_order_relaxed);
   if (!root) return;
   pthread_mutex_lock(&root->lock);
-  MemReserve *fresh = root->reserve->used ? reserve_new() : NULL;
+  MemReserve *fresh = root->reserve->used ? reserve_new(mem_root(m)) : NULL;
   if (fresh) {
     root->reserve->replaced = true;
     root->reserve = fresh;

@@ -46,6 +46,15 @@
 #endif
 enum { MEM_RESERVE = 1 << 20, MEM_SMALL = MEM_SMALL_BYTES };
 
+/* Where blocks come from, in place of libc; rly.h (rly_allocator) says what the
+ * functions do. */
+typedef struct MemSystem {
+  void *(*allocate)(void *data, size_t size, size_t alignment);
+  void *(*resize)(void *data, void *block, size_t size, size_t new_size);
+  void (*release)(void *data, void *block, size_t size);
+  void *data;
+} MemSystem;
+
 typedef struct Mem {
   struct Mem *parent;            /* NULL for a root */
   struct Mem *watched[2];        /* mem_exhausted() asks these as well */
@@ -63,12 +72,15 @@ typedef struct Mem {
   size_t fail_at;        /* the allocation of this number fails; 0: none does */
   size_t fail_more;      /* and this many requests after it */
   struct MemRoot *root;  /* the state behind a lock; NULL: no reserve */
+  const MemSystem *system;          /* NULL: libc */
   const struct SplitPiece *stack;   /* deep, of the host; or NULL (split.h) */
   size_t stack_split, stack_levels; /* bytes of it in the books */
 } Mem;
 
 /* Makes a root; false when not even its reserve can be allocated. */
 bool mem_init(Mem *m, size_t limit);
+/* The same with blocks of `system`, which is borrowed; NULL: of libc. */
+bool mem_init_on(Mem *m, size_t limit, const MemSystem *system);
 /* Ends a root and all its children. */
 void mem_done(Mem *m);
 

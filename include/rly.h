@@ -79,6 +79,10 @@ const char *rly_status_name(rly_status status); /* "refused"; or NULL */
  * session".  It lives until the thread's next such call. */
 const char *rly_misuse(void);
 
+/* Of this header, and of the library, "0.1.0". */
+#define RLY_VERSION_MAJOR 0
+#define RLY_VERSION_MINOR 1
+#define RLY_VERSION_PATCH 0
 const char *rly_version(void);
 /* Chooses the kernels' instruction set for the whole process, before any
  * context is made: "generic", "avx2", "avx512", "neon"; NULL: the machine's
@@ -98,7 +102,22 @@ typedef struct rly_stack rly_stack;
  * used only within `run`, on that stack. */
 void rly_stack_run(void (*run)(const rly_stack *stack, void *data), void *data);
 
+/* The host's own allocator.  `alignment` is a power of 2, 64 at most.  resize()
+ * moves a block that allocate() gave with an alignment of 16, or gives NULL and
+ * leaves it.  release() gets the size that was asked for last.  They are called
+ * on any thread, and stay good until the context's last handle has gone. */
+typedef struct rly_allocator {
+  void *(*allocate)(void *data, size_t size, size_t alignment);
+  void *(*resize)(void *data, void *block, size_t size, size_t new_size);
+  void (*release)(void *data, void *block, size_t size);
+  void *data;
+} rly_allocator;
+
+/* `size`, here and in rly_session_options, is sizeof the struct, so that
+ * a library of a later version knows which members the host has; 0: those of
+ * version 0.1.  Members that a library does not know must be 0. */
 typedef struct rly_options {
+  size_t size;
   size_t max_memory;  /* bytes, for everything; 0: no limit */
   uint64_t max_depth; /* calls; 0: 10,000,000 */
   uint64_t max_steps; /* instructions of one run, counted alike on all machines;
@@ -114,6 +133,8 @@ typedef struct rly_options {
   bool strict; /* rly_program_bindings_check refuses tensors of files that the
                   program has no use for, and params left at their defaults */
   const rly_stack *stack; /* that the host runs on; NULL: one of any size */
+  const rly_allocator *allocator; /* of all memory that counts for max_memory,
+                                     whose struct is copied; NULL: libc's */
 } rly_options;
 
 /* `options` may be NULL.  NULL for options that make no sense and when memory
@@ -408,6 +429,7 @@ rly_status rly_program_bindings_check(rly_program *p,
 /* --- Sessions ----------------------------------------------------------- */
 
 typedef struct rly_session_options {
+  size_t size;
   void (*write)(void *data, const char *text, size_t len); /* print's target;
                                                 NULL: text is thrown away */
   void *data;
@@ -452,9 +474,9 @@ void rly_session_interrupt(rly_session *s);
 rly_status rly_session_skip(rly_session *s);
 /* max_memory, max_depth, max_steps, timeout and tape_memory of the runs to come
  * (0 and the others mean nothing); the memory is the context's, for all its
- * sessions.  And what they are now. */
+ * sessions.  And what they are now, in a struct whose `size` is set. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits);
-rly_options rly_session_limits(rly_session *s);
+rly_status rly_session_limits(rly_session *s, rly_options *limits);
 /* A program's text as `:type` shows it: the type of an expression in the
  * session's scope, not evaluated; NULL after reporting.  To be freed. */
 char *rly_program_type_of(rly_program *p, const char *text, size_t len);

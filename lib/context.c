@@ -37,21 +37,34 @@ void rly_stack_run(void (*run)(const rly_stack *stack, void *data),
 
 /* A NaN compares as false, so it is refused like a negative number. */
 static bool sensible(const rly_options *o) {
-  return !o || (o->threads >= 0 && o->timeout >= 0); /* false for NaN */
+  const rly_allocator *a = o->allocator;
+  const char *wrong = o->threads < 0 || !(o->timeout >= 0)
+                          ? "threads and timeout must not be negative"
+                      : a && (!a->allocate || !a->resize || !a->release)
+                          ? "an allocator has allocate, resize and release"
+                          : NULL;
+  if (wrong) misuse("rly_context_new", "%s", wrong);
+  return !wrong;
 }
 
 /* Each part is put into a state in which context_drop() can take it down before
  * the first thing can fail. */
 rly_context *rly_context_new(const rly_options *options) {
-  if (!sensible(options)) {
-    misuse(__func__, "threads and timeout must not be negative");
+  rly_options taken;
+  if (!struct_take(__func__, &taken, sizeof taken, options) ||
+      !sensible(&taken))
     return NULL;
-  }
   rly_context *cx = calloc(1, sizeof *cx);
   if (!cx) return misuse(__func__, "no memory"), NULL;
-  if (options) cx->options = *options;
-  size_t limit = cx->options.max_memory;
-  if (!mem_init(&cx->mem, limit ? limit : SIZE_MAX)) {
+  cx->options = taken;
+  if (taken.allocator) {
+    const rly_allocator *a = taken.allocator;
+    cx->allocator = (MemSystem){a->allocate, a->resize, a->release, a->data};
+    cx->options.allocator = NULL; /* the host's struct may go */
+  }
+  size_t limit = taken.max_memory;
+  const MemSystem *system = taken.allocator ? &cx->allocator : NULL;
+  if (!mem_init_on(&cx->mem, limit ? limit : SIZE_MAX, system)) {
     free(cx);
     return misuse(__func__, "no memory"), NULL;
   }

@@ -28,6 +28,7 @@ struct rly_context {
   _Atomic int refs;
   pthread_mutex_t lock; /* guards everything below but `mem`; recursive */
   ForkGuard guard;
+  MemSystem allocator; /* of the host, if it has one */
   Mem mem;
   NameTable names;
   SourceMap sources;
@@ -144,6 +145,12 @@ rly_status program_add_made(rly_program *p, const char *path, const char *text,
  * function of rly.h. */
 __attribute__((format(printf, 2, 3))) void misuse(const char *function,
                                                   const char *format, ...);
+
+/* A copy of a host's struct (NULL: zeros) that begins with its own size; false
+ * after telling of an option that is not known here.  And a copy for a host, up
+ * to what it has. */
+bool struct_take(const char *function, void *to, size_t size, const void *from);
+void struct_give(void *to, size_t size, const void *from);
 
 /* --- handles.c: what the host is told ------------------------------------ */
 

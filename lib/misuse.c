@@ -25,6 +25,30 @@ void misuse(const char *function, const char *format, ...) {
   va_end(args);
 }
 
+/* A host of an earlier version has fewer members, one of a later version more:
+ * those must be 0, as nothing here could follow them. */
+bool struct_take(const char *function, void *to, size_t size,
+                 const void *from) {
+  memset(to, 0, size);
+  size_t given = from ? *(const size_t *)from : 0;
+  if (!given) given = size; /* all members are of version 0.1 */
+  if (from) memcpy(to, from, given < size ? given : size);
+  for (size_t i = size; from && i < given; i++)
+    if (((const char *)from)[i])
+      return misuse(function, "an option is of a later version than %s",
+                    rly_version()),
+             false;
+  return true;
+}
+
+void struct_give(void *to, size_t size, const void *from) {
+  size_t wanted = *(const size_t *)to;
+  if (!wanted) wanted = size;
+  if (wanted > sizeof wanted)
+    memcpy((size_t *)to + 1, (const size_t *)from + 1,
+           (wanted < size ? wanted : size) - sizeof wanted);
+}
+
 static const char *const status_names[] = {
     [RLY_OK] = "ok",
     [RLY_REFUSED] = "refused",

@@ -56,6 +56,9 @@ SessionHooks session_hooks(const rly_session_options *o) {
 /* The machine is made by whoever calls: from the program (rly_session_new) or
  * from another session (lib/state.c). */
 rly_session *session_shell(rly_program *p, const rly_session_options *options) {
+  rly_session_options taken;
+  if (!struct_take("rly_session_new", &taken, sizeof taken, options))
+    return NULL;
   rly_session *s = mem_alloc_zeroed(&p->cx->mem, sizeof *s);
   if (!s) return NULL;
   s->mem = mem_child(&p->cx->mem, SIZE_MAX);
@@ -63,7 +66,7 @@ rly_session *session_shell(rly_program *p, const rly_session_options *options) {
   atomic_init(&s->refs, 1);
   s->program = p;
   atomic_fetch_add(&p->refs, 1);
-  if (options) s->options = *options;
+  s->options = taken;
   bool fine = diags_init(&s->diags, s->mem);
   s->diags.sources = &p->cx->sources;
   fork_guard(&s->guard, &s->lock, FORK_RECURSIVE);
@@ -219,34 +222,38 @@ rly_status rly_session_skip(rly_session *s) {
 
 /* Refused while the session runs. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
-  /* false for NaN */
-  if (!limits || !(limits->timeout >= 0) || !session_hold(s)) return RLY_MISUSE;
+  rly_options taken;
+  if (!limits || !struct_take(__func__, &taken, sizeof taken, limits) ||
+      !(taken.timeout >= 0) /* false for NaN */ || !session_hold(s))
+    return RLY_MISUSE;
   bool idle = !s->running && !s->freed;
   if (idle) {
     Limits wanted = session_limits(s->vm);
-    wanted.max_memory = limits->max_memory;
-    wanted.max_depth = limits->max_depth;
-    wanted.max_steps = limits->max_steps;
-    wanted.timeout = limits->timeout;
-    wanted.tape_memory = limits->tape_memory;
+    wanted.max_memory = taken.max_memory;
+    wanted.max_depth = taken.max_depth;
+    wanted.max_steps = taken.max_steps;
+    wanted.timeout = taken.timeout;
+    wanted.tape_memory = taken.tape_memory;
     session_set_limits(s->vm, wanted);
   }
   session_release(s);
   return idle ? RLY_OK : RLY_MISUSE;
 }
 
-rly_options rly_session_limits(rly_session *s) {
-  if (!session_hold(s)) return (rly_options){0};
+rly_status rly_session_limits(rly_session *s, rly_options *limits) {
+  if (!limits || !session_hold(s)) return RLY_MISUSE;
   Limits now = session_limits(s->vm);
   session_release(s);
-  return (rly_options){
-      .max_memory = now.max_memory,
-      .max_depth = now.max_depth,
-      .max_steps = now.max_steps,
-      .timeout = now.timeout,
-      .tape_memory = now.tape_memory,
-      .threads = now.threads,
-  };
+  struct_give(limits, sizeof *limits,
+              &(rly_options){
+                  .max_memory = now.max_memory,
+                  .max_depth = now.max_depth,
+                  .max_steps = now.max_steps,
+                  .timeout = now.timeout,
+                  .tape_memory = now.tape_memory,
+                  .threads = now.threads,
+              });
+  return RLY_OK;
 }
 
 /* --- Calls -------------------------------------------------------------- */

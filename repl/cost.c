@@ -131,7 +131,9 @@ static void look(void *count, const Expr *e) {
 }
 
 void cost_run(Repl *r, const char *expr) {
-  double timeout = rly_session_limits(r->session).timeout;
+  rly_options limits = {0};
+  rly_session_limits(r->session, &limits);
+  double timeout = limits.timeout;
   Count c = {.repl = r,
              .stepper = session_stepper(r->session, NULL),
              .deadline = timeout > 0 ? now() + timeout : 0};

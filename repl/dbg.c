@@ -130,7 +130,9 @@ static void evaluate(Dbg *d) {
 }
 
 void dbg_run(Repl *r, const char *items) {
-  double timeout = rly_session_limits(r->session).timeout;
+  rly_options limits = {0};
+  rly_session_limits(r->session, &limits);
+  double timeout = limits.timeout;
   Dbg d = {.host = r->host,
            .display = repl_display(r),
            .deadline = timeout > 0 ? now() + timeout : 0};

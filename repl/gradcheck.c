@@ -574,7 +574,8 @@ static rly_status bind_params(Host *h) {
  * shown. */
 static rly_status begin(Host *h) {
   static const char none[] = "def @gradcheck_of() { () }";
-  rly_options limits = rly_session_limits(h->session);
+  rly_options limits = {0};
+  rly_session_limits(h->session, &limits);
   if (!limits.timeout) limits.timeout = PATIENCE;
   rly_session_set_limits(h->session, &limits);
   rly_status status =

@@ -103,7 +103,8 @@ void measure_profile(Repl *r, const char *items) {
 /* --- Limits ------------------------------------------------------------- */
 
 static void say_limits(Repl *r) {
-  rly_options now = rly_session_limits(r->session);
+  rly_options now = {0};
+  rly_session_limits(r->session, &now);
   char size[SIZE_TEXT];
   repl_say(r, "memory %s\n",
            now.max_memory ? size_text(now.max_memory, size) : "none");
@@ -139,7 +140,8 @@ static bool read_limit(const char *rest, rly_options *to) {
 /* The limits change as a whole: either the line was understood, or nothing
  * changes. */
 void measure_limit(Repl *r, const char *rest) {
-  rly_options limits = rly_session_limits(r->session);
+  rly_options limits = {0};
+  rly_session_limits(r->session, &limits);
   if (!*rest) say_limits(r);
   else if (!read_limit(rest, &limits))
     repl_refuse("limit",

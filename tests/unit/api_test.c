@@ -1075,7 +1075,8 @@ static void test_between_runs(void **state) {
   assert_int_equal(rly_session_run(g.session, on_show, &g), RLY_OK);
   assert_string_equal(g.printed, "100|");
 
-  rly_options limits = rly_session_limits(g.session);
+  rly_options limits = {0};
+  assert_int_equal(rly_session_limits(g.session, &limits), RLY_OK);
   assert_int_equal(limits.max_depth, 10000000);
   assert_int_equal(limits.max_memory, 0);
   limits.max_depth = 50;
@@ -1092,7 +1093,7 @@ static void test_between_runs(void **state) {
   limits.max_steps = 0;
   limits.max_memory = (size_t)1 << 40;
   assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_OK);
-  limits = rly_session_limits(g.session);
+  rly_session_limits(g.session, &limits);
   assert_int_equal(limits.max_depth, 10000000);
   assert_int_equal(limits.max_memory, (size_t)1 << 40);
   limits.timeout = -1;
@@ -1197,7 +1198,8 @@ static void test_null_handles(void **state) {
   assert_int_equal(rly_session_skip(NULL), RLY_MISUSE);
   assert_int_equal(rly_session_set_profile(NULL, true), RLY_MISUSE);
   assert_int_equal(rly_session_set_limits(NULL, NULL), RLY_MISUSE);
-  assert_int_equal(rly_session_limits(NULL).max_depth, 0);
+  assert_int_equal(rly_session_limits(NULL, &(rly_options){0}), RLY_MISUSE);
+  assert_int_equal(rly_session_limits(NULL, NULL), RLY_MISUSE);
   assert_int_equal(rly_session_call_function(NULL, NULL, 0, NULL, &v),
                    RLY_MISUSE);
   rly_diagnostic d;
@@ -1419,7 +1421,7 @@ static void test_limits_of_sessions(void **state) {
   assert_int_equal(rly_session_set_limits(bounded, &limits), RLY_OK);
   rly_session *other = rly_session_new(p, NULL);
   rly_session *fork = rly_session_fork(bounded, NULL);
-  limits = rly_session_limits(fork);
+  rly_session_limits(fork, &limits);
   assert_int_equal(limits.max_memory, 1 << 20);
   assert_int_equal(limits.max_depth, 77);
   assert_int_equal(limits.max_steps, 66);

@@ -1,4 +1,5 @@
 """Programs, their functions, and sessions that run them."""
+import inspect
 import math
 import os
 import signal
@@ -148,6 +149,8 @@ class Program:
 
     def add(self, text, path="<text>"):
         """Adds definitions and expressions."""
+        if not isinstance(text, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"a text is wanted, not {text!r}")
         data = text.encode() if isinstance(text, str) else bytes(text)
         self.check(lib.rly_program_add_text(self.handle, os.fsencode(path),
                                             data, len(data), 0))
@@ -228,6 +231,9 @@ class Program:
             raise AttributeError(f"the program has no function @{name}")
         return self.session_of_its_own.function(name)
 
+    def __reduce__(self):
+        raise TypeError("a program cannot be pickled: load it again, or fork")
+
     def __getitem__(self, name):
         """A function whose name is a word or a method of Python's: p["or"]."""
         return self.session_of_its_own[name]
@@ -280,7 +286,7 @@ class Program:
     def _class(self, t, name, labels):
         key = text_of(lib.rly_type_name(t)), name
         if key not in self._classes:
-            self._classes[key] = values.data_class(name, labels)
+            self._classes[key] = values.data_class(*key, tuple(labels))
         return self._classes[key]
 
     def class_of(self, t, name):
@@ -401,7 +407,7 @@ class Arrays:
 
 
 class Bound:
-    """A function of a program in a session."""
+    # A function of a program in a session; its doc string is the program's.
 
     def __init__(self, session, name, f):
         self.session, self.__name__, self.f = session, name, f
@@ -416,7 +422,23 @@ class Bound:
         if all(text_of(lib.rly_type_dtype(t)) in values.DTYPES
                for t in tensors):
             self.arrays = Arrays(self.types, result)
-        self.__doc__ = self.type
+
+    @property
+    def __doc__(self):
+        """The definition up to its body, and its doc comment."""
+        program, name = self.session.program, f"@{self.__name__}".encode()
+        text = lib.rly_program_doc(program.handle, name)
+        return take_text(program.context, text) or self.type
+
+    @property
+    def __signature__(self):
+        either = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+                  for name in self.params]
+        by_name = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY,
+                                     default=default)
+                   for name, default in (("copy", True), ("raw", False))
+                   if name not in self.params]
+        return inspect.Signature(either + by_name)
 
     @property
     def type(self):
@@ -485,6 +507,9 @@ class State(MutableMapping):
     def __delitem__(self, path):
         raise TypeError("a program's cells cannot be removed")
 
+    def __repr__(self):
+        return f"<rly state: {dict(self)!r}>"
+
     def __iter__(self):
         return iter(self.paths())
 
@@ -532,6 +557,9 @@ class Session:
         self.state = State(self)
         self.turn = Turn()
         self._functions = {}
+
+    def __reduce__(self):
+        raise TypeError("a session cannot be pickled: save its state, or fork")
 
     def failure(self, status=None):
         if status is None:

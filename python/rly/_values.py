@@ -16,6 +16,7 @@
 Elements come out without a copy: the array shares the tensor's memory, is
 read-only, and keeps it alive.  They go in copied, or with copy=False borrowed:
 then the array must stay as it is while rly holds it.  It may be strided."""
+import functools
 import itertools
 import math
 
@@ -120,8 +121,9 @@ class Data(tuple):
         return super().__new__(
             cls, in_order(cls.__name__, cls._fields, fields, named))
 
-    def __getnewargs__(self):
-        return tuple(self)
+    def __reduce__(self):
+        return data_of, (self._data_type, type(self).__name__, self._fields,
+                         tuple(self))
 
     def __eq__(self, other):
         return type(self) is type(other) and super().__eq__(other)
@@ -138,12 +140,20 @@ class Data(tuple):
         return f"{type(self).__name__}({', '.join(map(repr, self))})"
 
 
-def data_class(name, labels):
-    fields = tuple(labels)
-    members = {"__slots__": (), "_fields": fields, "__match_args__": fields}
+@functools.cache
+def data_class(data_type, name, fields):
+    """The class of a constructor.  Programs that have the same one share it, so
+    that values can be pickled, and belong to all of them."""
+    members = {"__slots__": (), "_fields": fields, "__match_args__": fields,
+               "_data_type": data_type}
     for i, label in enumerate(fields):
         members[label] = property(lambda self, i=i: self[i])
     return type(name, (Data,), members)
+
+
+def data_of(data_type, name, fields, parts):
+    """A value from its pickle."""
+    return data_class(data_type, name, fields)(*parts)
 
 
 # --- From rly -------------------------------------------------------------------
@@ -231,6 +241,8 @@ def fit_array(value, dtype):
         if not low <= value <= high:
             raise TypeError(f"{value!r} is no {dtype}")
         return np.array(value, dtype)
+    if value is None:  # which numpy makes a NaN
+        raise TypeError(f"None is no {dtype or 'tensor'}")
     if isinstance(value, (np.ndarray, np.generic)):
         given = value
     elif hasattr(value, "__dlpack__"):
@@ -358,6 +370,8 @@ def data_to_c(session, t, value, copy):
         some = program.constructors(t)["Some"]
         return make(session, t, "Some",
                     [to_c(session, some[1][0], value, copy)])
+    if isinstance(value, type) and issubclass(value, Data):
+        value = value()  # as rly writes one without fields
     name = type(value).__name__
     constructors = program.constructors(t)
     if not isinstance(value, Data) or name not in constructors:

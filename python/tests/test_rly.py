@@ -1,7 +1,11 @@
 """The package, against numpy and numbers worked out by hand."""
+import copy
+import inspect
 import io
 import multiprocessing
 import os
+import pickle
+import pydoc
 import signal
 import subprocess
 import sys
@@ -120,6 +124,41 @@ def test_data():
         Node(leaf, here=1)
     with pytest.raises(AttributeError):
         p.data.Twig
+
+
+def test_none_is_no_number():
+    p = rly.program("def @f(%x: float32) { %x }\n"
+                    "def @g(%x: Tensor[(?), float32]) { %x }")
+    for call in p.f, p.g:
+        with pytest.raises(TypeError, match="None is no float32"):
+            call(None)
+    with pytest.raises(TypeError, match="a text is wanted"):
+        p.add(3)
+
+
+def test_pickles():
+    p, q = rly.program(TREE), rly.program(TREE)
+    Leaf, Node = p.data.Leaf, p.data.Node
+    tree = Node(Leaf(), 1, Node(Leaf(), 2, Leaf()))
+    again = pickle.loads(pickle.dumps(tree))
+    assert again == tree and isinstance(again, q.data.Node)
+    assert q.mirror(again) == p.mirror(tree) == copy.deepcopy(p.mirror(again))
+    assert p.mirror(Leaf) == Leaf()  # as rly writes it
+    other = rly.program("type Tree { Leaf, Node(x: int32) }\n"
+                        "def @f(%t: Tree) { %t }")
+    assert other.data.Node is not Node and other.data.Leaf is Leaf
+    for what in p, p.session():
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(what)
+
+
+def test_help():
+    p = rly.program("/// Twice the number.\n"
+                    "def @twice(%x: float32) -> float32 { %x + %x }")
+    assert p.twice.__doc__ == ("def @twice(%x: float32) -> float32\n"
+                               "\nTwice the number.\n")
+    assert str(inspect.signature(p.twice)) == "(x, *, copy=True, raw=False)"
+    assert "Twice the number." in pydoc.render_doc(p.twice)
 
 
 def test_functions_as_values():

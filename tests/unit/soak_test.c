@@ -1,6 +1,7 @@
 /* A soak: many sessions of one program step through the same stream, each at
  * its own place, while snapshots, restores, forks, resets, saves, loads and
- * carries move them about at random.  Every result must have the bits that a
+ * carries move them about at random.  Limits and failing allocations stop steps
+ * somewhere within, and files are cut.  Every result must have the bits that a
  * straight run has at that place, and memory must not grow.
  *
  *   soak_test [FRAMES]   in all; a few thousand by default, `make soak` asks
@@ -11,9 +12,11 @@
  * one straight run is all that has to be kept to compare with. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "lib/handles.h"
 #include "tests/unit/host.h"
 
 enum { SESSIONS = 64, LENGTH_MOST = 100000, BURST = 40, WIDTH = 8 };
@@ -62,7 +65,7 @@ typedef struct Soak {
   char path[32];
   long saved; /* the place of the state in the file */
   uint64_t random;
-  long done, ops;
+  long done, ops, faults;
 } Soak;
 
 /* --- Frames ------------------------------------------------------------- */
@@ -75,19 +78,31 @@ static void frame(long at, float x[WIDTH]) {
     x[i] = (float)(bits >> (8 * i) & 255) / 256 - 0.5f;
 }
 
-/* Runs one step; returns a hash of its result's bits. */
-static uint32_t step(Soak *k, rly_session *s, long at) {
+/* Runs one step; *hash is that of its result's bits. */
+static rly_status try_step(Soak *k, rly_session *s, long at, uint32_t *hash) {
   float x[WIDTH];
-  uint32_t bits[WIDTH];
   rly_value *y = NULL;
   frame(at, x);
   rly_value *v =
       rly_value_of_elements(s, "float32", 2, (int64_t[]){1, WIDTH}, x);
-  assert_int_equal(rly_session_call_function(s, k->step, 1, &v, &y), RLY_OK);
-  memcpy(bits, rly_value_elements(y), sizeof bits);
+  rly_status status =
+      v ? rly_session_call_function(s, k->step, 1, &v, &y) : RLY_LIMIT;
+  if (status == RLY_OK)
+    *hash = hash_bytes(rly_value_elements(y), WIDTH * sizeof(float));
   rly_value_free(y);
   rly_value_free(v);
-  return hash_bytes(bits, sizeof bits);
+  return status;
+}
+
+static uint32_t step(Soak *k, rly_session *s, long at) {
+  uint32_t hash = 0;
+  assert_int_equal(try_step(k, s, at, &hash), RLY_OK);
+  return hash;
+}
+
+static void check_hash(const Soak *k, long at, uint32_t hash) {
+  if (hash != k->expected[at])
+    fail_msg("frame %ld of %ld: place %ld has other bits", k->done, frames, at);
 }
 
 static void burst(Soak *k, Walker *w) {
@@ -96,10 +111,7 @@ static void burst(Soak *k, Walker *w) {
       assert_int_equal(rly_session_reset(w->session), RLY_OK);
       w->at = 0;
     }
-    uint32_t sum = step(k, w->session, w->at);
-    if (sum != k->expected[w->at])
-      fail_msg("frame %ld of %ld: place %ld has other bits", k->done, frames,
-               w->at);
+    check_hash(k, w->at, step(k, w->session, w->at));
     w->at++;
   }
 }
@@ -156,9 +168,77 @@ static void carry(Soak *k, Walker *w) {
 
 static void nothing(Soak *k, Walker *w) { (void)k, (void)w; }
 
+/* --- Faults ---------------------------------------------------------------
+ * A step that is stopped may have written some of its cells.  A host that goes
+ * on puts back the snapshot from before the step. */
+
+typedef void Fault(Soak *k, rly_session *s, uint64_t draw);
+
+static void few_instructions(Soak *k, rly_session *s, uint64_t draw) {
+  (void)k;
+  rly_options limits = {.max_steps = 1 + draw % 200};
+  assert_int_equal(rly_session_set_limits(s, &limits), RLY_OK);
+}
+
+static void little_memory(Soak *k, rly_session *s, uint64_t draw) {
+  (void)k;
+  rly_options limits = {.max_memory = 1024 << draw % 10};
+  assert_int_equal(rly_session_set_limits(s, &limits), RLY_OK);
+}
+
+static void shallow(Soak *k, rly_session *s, uint64_t draw) {
+  (void)k;
+  rly_options limits = {.max_depth = 1 + draw % 10};
+  assert_int_equal(rly_session_set_limits(s, &limits), RLY_OK);
+}
+
+static void failing_allocation(Soak *k, rly_session *s, uint64_t draw) {
+  (void)s;
+  Mem *m = &k->cx->mem;
+  m->fail_at = atomic_load(&m->count) + 1 + draw % 40;
+  m->fail_more = draw >> 32 & 1 ? SIZE_MAX - m->fail_at : 0;
+}
+
+/* Stops a step somewhere within, or lets it end, and takes it back. */
+static void disturb(Soak *k, Walker *w) {
+  static Fault *const faults[] = {few_instructions, little_memory, shallow,
+                                  failing_allocation};
+  if (w->at == k->length) return;
+  rly_options limits = rly_session_limits(w->session);
+  rly_snapshot *before = rly_session_snapshot(w->session);
+  assert_non_null(before);
+  uint64_t draw = unit_random(&k->random);
+  faults[draw % LENGTH(faults)](k, w->session, draw >> 8);
+  uint32_t hash = 0;
+  rly_status status = try_step(k, w->session, w->at, &hash);
+  k->cx->mem.fail_at = k->cx->mem.fail_more = 0;
+  if (status == RLY_OK) check_hash(k, w->at, hash);
+  else assert_int_equal(status, RLY_LIMIT);
+  k->faults += status != RLY_OK;
+  assert_int_equal(rly_session_set_limits(w->session, &limits), RLY_OK);
+  assert_int_equal(rly_session_restore(w->session, before), RLY_OK);
+  rly_snapshot_free(before);
+  rly_session_diagnostics_clear(w->session);
+}
+
+/* A file that ends early is refused, and the session stays where it is. */
+static void load_cut(Soak *k, Walker *w) {
+  if (k->saved < 0) return;
+  struct stat file;
+  assert_int_equal(stat(k->path, &file), 0);
+  uint64_t draw = unit_random(&k->random);
+  assert_int_equal(truncate(k->path, (off_t)(draw % (uint64_t)file.st_size)),
+                   0);
+  assert_int_not_equal(rly_session_load(w->session, k->path), RLY_OK);
+  rly_session_diagnostics_clear(w->session);
+  k->saved = -1;
+  k->faults++;
+}
+
 static void move(Soak *k) {
   static void (*const ops[])(Soak *, Walker *) = {
-      take_snapshot, restore, fork_another, reset, save, load, carry, nothing,
+      take_snapshot, restore, fork_another, reset,   save,
+      load,          carry,   nothing,      disturb, load_cut,
   };
   uint64_t r = unit_random(&k->random);
   Walker *w = &k->walkers[r % SESSIONS];
@@ -219,8 +299,10 @@ static void test_soak(void **state) {
     if (k.done <= frames / 4) settled = live_bytes(&k);
   }
   size_t end = live_bytes(&k);
-  print_message("# %ld frames, %ld moves, %zu bytes live, %zu at a quarter\n",
-                k.done, k.ops, end, settled);
+  print_message(
+      "# %ld frames, %ld moves, %ld faults, %zu bytes live, "
+      "%zu at a quarter\n",
+      k.done, k.ops, k.faults, end, settled);
   assert_true(end < settled + settled / 4);
   soak_close(&k);
 }

@@ -23,7 +23,9 @@
 /* The steps of a difference, and what is right: its error is about h^2 times
  * the third derivative, that of the dot test is rounding alone. */
 static const double steps[] = {1e-5, 1e-6}, near = 1e-6, nearer = 1e-9;
-enum { POINTS_MOST = 8, ELEMENTS_MOST = 100, DEPTH_MOST = 500 };
+enum { POINTS_MOST = 8, ELEMENTS_MOST = 100 };
+/* Of a value; one whose parts are shared has more of them than memory. */
+enum { DEPTH_MOST = 500, PARTS_MOST = 100000 };
 /* Seconds for an evaluation, where the user does not say: a number that was
  * drawn may be one that a loop never meets. */
 enum { PATIENCE = 5 };
@@ -49,6 +51,7 @@ typedef struct Check {
   StrBuf said;      /* why there is no verdict, or what is wrong */
   Numbers y, seeds, up, down, gradient, forward, tangent;
   double step; /* of differences */
+  int parts;   /* of the value, met so far */
   int elements, kinks;
   double largest; /* difference, relative */
   bool limit;     /* time or memory is over */
@@ -72,9 +75,14 @@ static rly_value *field_of(Check *c, rly_value *v, int i) {
   return field;
 }
 
-/* The floats of a value in order; false where it nests too deep. */
+/* The floats of a value in order; false, with the reason said, where it is too
+ * large. */
 static bool flatten(Check *c, rly_value *v, Numbers *out, int depth) {
-  if (depth > DEPTH_MOST) return false;
+  if (depth > DEPTH_MOST || ++c->parts > PARTS_MOST) {
+    VEC_CLEAR(&c->said);
+    strbuf_add(&c->said, "its value has too many parts to compare");
+    return false;
+  }
   const double *elements = is_wide(v) ? rly_value_elements(v) : NULL;
   if (is_wide(v) && !elements && rly_value_count(v)) c->limit = true;
   for (int64_t i = 0; elements && i < rly_value_count(v); i++)
@@ -149,6 +157,7 @@ static bool evaluate(Check *c, Numbers *out) {
   VEC_CLEAR(&c->text);
   if (!out) return c->value;
   VEC_CLEAR(out);
+  c->parts = 0;
   return c->value && flatten(c, c->value, out, 0);
 }
 

@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLOTS_MOST = 10000, LEVELS_DRAWN = 3, LEVELS_MOST = 60 };
+enum {
+  SLOTS_MOST = 10000,
+  PIECES_MOST = 10 * SLOTS_MOST,
+  LEVELS_DRAWN = 3,
+  LEVELS_MOST = 60
+};
 
 /* splitmix64 (Steele, Lea and Flood, 2014) */
 static uint64_t next(Point *pt) {
@@ -188,7 +193,8 @@ static bool put_cell(Point *pt, const Type *fn, const Type *t, int level) {
 
 static bool put_value(Point *pt, const Type *fn, const Type *t, int level) {
   if (level > LEVELS_MOST) return refuse(pt, "nests too deep to be drawn");
-  if (pt->slots.len > SLOTS_MOST) return refuse(pt, "is too large to be drawn");
+  if (pt->slots.len > SLOTS_MOST || pt->pieces.len > PIECES_MOST)
+    return refuse(pt, "is too large to be drawn");
   switch (t->kind) {
     case TY_TENSOR: return put_tensor(pt, fn, t);
     case TY_ADT: return put_data(pt, fn, t, level);

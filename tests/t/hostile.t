@@ -81,11 +81,25 @@ my @commands = (['check'], ['fmt'], ['fmt', '--relay'], ['dump', '--ir'],
                 ['dump', '--bytecode'], ['dump', '--format', 'json'],
                 ['dump', '--format', 'dot'], ['opt', '-O2'], ['run'],
                 ['step', '--steps', '20'], ['test']);
+# Of these it is asked only that they end, with a message unless all is well.
+my @others = (['check', '--types'], ['fmt', '--functional'], ['graph'],
+              ['dump', '--format', 'html'], ['ops'], ['opt', '-O1'],
+              ['verify'], ['gradcheck'], ['stream'],
+              ['export', '-o', scratch('hostile.onnx')],
+              ['train', '--epochs', 1, '-o', scratch('hostile-trained')]);
+sub ends {
+  my $run = ended(2, @_);
+  return if $run->{status} >= 0 && $run->{status} <= 3
+      && ($run->{status} == 0 || $run->{err} =~ /error\[E/);
+  return "@_: status $run->{status}: " . substr $run->{err}, 0, 300;
+}
+
 my $count = 0;
 for my $what (one_in(1, 0, sort keys %programs)) {
   my ($verdict, $text) = @{$programs{$what}};
   my $path = spew("$dir/hostile.rly", $text);
   my @wrong = map { judged(@$_, $path, $verdict) } @commands;
+  push @wrong, map { ends(@$_, $path) } @others;
   ok(!@wrong, "$what: $verdict") or diag(@wrong);
   $count++;
 }

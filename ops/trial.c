@@ -503,9 +503,10 @@ static RuleStatus try_lengths(RuleCall *c) {
     open++;
     for (int k = 0; k < t->rank; k++) holes |= dim_is_hole(t->dims[k]);
   }
+  if (!open) return try_values(c);
   RuleCall plain = *c;
   RuleStatus status = try_values(&plain);
-  if (!open || status != RULE_ERROR) {
+  if (status != RULE_ERROR) {
     *c = plain;
     return status;
   }

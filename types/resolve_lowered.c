@@ -14,6 +14,8 @@
  * where nothing has looked at the tensor before, and nothing outside of the
  * block can, so both are checked: a Room is such a variable until it is
  * written. */
+#include <string.h>
+
 #include "types/resolve.h"
 
 /* --- Parts ---------------------------------------------------------------- */
@@ -217,16 +219,14 @@ const Expr *resolve_lowered(Resolver *r, const Expr *e, OpId id,
 
 /* --- Writes --------------------------------------------------------------- */
 
-static OpSpecial special_of(const Expr *e) {
-  bool dyn;
-  if (e->kind != EX_CALL || e->call.callee->kind != EX_IDENT)
-    return SPECIAL_NONE;
-  OpId op = op_find(e->call.callee->name->text, &dyn);
-  return op == OP_COUNT ? SPECIAL_NONE : op_info(op)->special;
+/* Every `let` is asked, so names are compared and no operator is looked for. */
+static bool calls(const Expr *e, OpId op) {
+  return e->kind == EX_CALL && e->call.callee->kind == EX_IDENT &&
+         strcmp(e->call.callee->name->text, op_info(op)->name) == 0;
 }
 
 void room_bind(Resolver *r, const Expr *value, const Var *var) {
-  if (special_of(without_notes(value)) != SPECIAL_ALLOC_TENSOR) return;
+  if (!calls(without_notes(value), OP_ALLOC_TENSOR)) return;
   Room *room = ARENA_NEW(&r->c->arena, Room);
   *room = (Room){.block = r->block};
   ptrmap_put(&r->rooms, var, room);
@@ -285,11 +285,9 @@ static void write_outputs(Resolver *r, const Expr *call, const Expr *outputs,
 
 const Expr *resolve_write(Resolver *r, const Expr *e, Bindings *out) {
   const Expr *call = without_notes(e);
-  if (special_of(call) != SPECIAL_INVOKE) return NULL;
-  bool dyn;
-  OpId op = op_find(call->call.callee->name->text, &dyn);
-  if (!check_operator_arity(r, call, op, dyn) ||
-      !attrs_fit(r, call, op_info(op)))
+  if (!calls(call, OP_INVOKE_TVM_OP)) return NULL;
+  if (!check_operator_arity(r, call, OP_INVOKE_TVM_OP, false) ||
+      !attrs_fit(r, call, op_info(OP_INVOKE_TVM_OP)))
     return resolve_error(r, e->span);
   const Expr *outputs = meant(r, call->args[2]);
   if (outputs->kind != EX_TUPLE) {

@@ -44,8 +44,14 @@ typedef struct OpSite {
   const OpInfo *op;
   const Attrs *attrs;
   Span span;
-  uint32_t number;  /* of its plan (plan.h); NO_PLAN: results depend on more
-                       than shapes */
+  uint32_t number;   /* of its plan (vm/op_plan.h), or NO_PLAN */
+  uint32_t by_value; /* a bit for each operand that holds an attribute: the plan
+                        depends on its elements, not only on its shape */
+  uint32_t kept_by;  /* of a result that the plan keeps: for each operand on
+                        whose elements it depends */
+  bool keeps;        /* the plan keeps the result, which is small integers */
+  bool open; /* the checker did not run the rule on all that it depends on: an
+                attribute is an operand, or a rank is not known */
   int source_count; /* registers read */
   const OpSource *sources;
   int arg_count;                          /* operands, tuples flattened */

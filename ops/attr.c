@@ -10,6 +10,7 @@
  *   attr_bind_operand   operand k holds it: what k's type tells is there (the
  *                       number of items), the items themselves are `?`
  *   attrs_complete      a copy in which the items are numbers
+ *   attrs_pack          the same for who keeps the record (vm/vm_op.c)
  *
  * The checker runs rules on the second kind, the machine on the third.  So a
  * rule is written once: where it meets `?` it answers with what it can. */
@@ -351,4 +352,51 @@ const Attrs *attrs_complete(const Attrs *attrs, const Tensor *const *operands,
       return NULL;
   }
   return copy ? copy : attrs;
+}
+
+/* --- A copy in one block ---------------------------------------------------
+ */
+
+typedef struct Block {
+  char *to; /* NULL: the size alone is wanted */
+  size_t size;
+} Block;
+
+/* Where the copy is; NULL without a block. */
+static void *block_add(Block *b, const void *data, size_t size) {
+  void *at = b->to ? b->to + b->size : NULL;
+  if (at) memcpy(at, data, size);
+  b->size += (size + 7) & ~(size_t)7;
+  return at;
+}
+
+static void pack_ints(Block *b, const AttrValue *v, AttrValue *to) {
+  if (!v->ints || v->count <= 0) return;
+  const Dim *ints = block_add(b, v->ints, (size_t)v->count * sizeof *ints);
+  if (to) to->ints = ints;
+}
+
+static void pack_value(Block *b, const AttrValue *v, AttrValue *to) {
+  pack_ints(b, v, to);
+  if (v->reals && v->count > 0) {
+    size_t size = (size_t)v->count * sizeof *v->reals;
+    const double *reals = block_add(b, v->reals, size);
+    if (to) to->reals = reals;
+  }
+  if (!v->lists || v->count <= 0) return;
+  size_t size = (size_t)v->count * sizeof *v->lists;
+  AttrValue *lists = block_add(b, v->lists, size);
+  for (int i = 0; i < v->count; i++)
+    pack_ints(b, &v->lists[i], lists ? &lists[i] : NULL);
+  if (to) to->lists = lists;
+}
+
+size_t attrs_pack(const Attrs *written, const Attrs *complete, void *to) {
+  const OpInfo *op = written->op;
+  Block b = {.to = to};
+  Attrs *copy = block_add(&b, complete, record_size(op));
+  for (int i = 0; i < op->attr_count; i++)
+    if (written->values[i].operand >= 0)
+      pack_value(&b, &complete->values[i], copy ? &copy->values[i] : NULL);
+  return b.size;
 }

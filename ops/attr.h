@@ -174,5 +174,10 @@ void attr_set_constant(const AttrSpec *spec, const struct Tensor *t,
  * operand is not usable (its rank, or a value out of int64). */
 const Attrs *attrs_complete(const Attrs *attrs, const Tensor *const *operands,
                             Arena *arena);
+/* Copies such a record, which `written` was completed to, to one block of
+ * memory at `to`, with the items that operands held; what `written` points to
+ * is shared.  Returns the block's size in bytes; with `to` NULL copies nothing.
+ */
+size_t attrs_pack(const Attrs *written, const Attrs *complete, void *to);
 
 #endif

@@ -1,30 +1,33 @@
 /* What a session remembers of a tensor operator's site: the shapes that its
- * operands had, and what followed from them.  As long as shapes are the
- * same, nothing is inferred again.  Sites are numbered throughout a
- * program's code. */
+ * operands had, the values of those that attributes or dimensions are computed
+ * from, and what followed from them.  As long as these are the same, nothing is
+ * inferred again: the code is specialised to them, site by site.  Sites are
+ * numbered throughout a program's code. */
 #ifndef VM_PLAN_H
 #define VM_PLAN_H
 
 #include "bytecode/code.h"
 
 typedef struct Plan {
-  size_t size; /* in bytes, with this */
+  size_t size;  /* in bytes, with this */
+  Tensor *kept; /* the result of the last time, owned; NULL: none is kept */
+  int misses;   /* plans in a row that were made and never used */
 } Plan;
 
 typedef struct Plans {
-  Mem *mem;
+  Heap *heap; /* of the session, where kept results are from */
   Plan **by_number;
   size_t count;
 } Plans;
 
-void plans_init(Plans *p, Mem *mem);
+void plans_init(Plans *p, Heap *heap);
 void plans_done(Plans *p);
 
 static inline Plan *plan_find(const Plans *p, uint32_t number) {
   return number < p->count ? p->by_number[number] : NULL;
 }
-/* The plan of that number, made of zeros, of at least `size` bytes: what it
- * held is lost.  NULL when memory runs out. */
+/* The plan of that number, made of zeros but for `misses`, of at least `size`
+ * bytes: what it held is lost.  NULL when memory runs out. */
 Plan *plan_renew(Plans *p, uint32_t number, size_t size);
 
 /* Is the tensor's geometry as written at `key`?  Its rank is known.  A key is

@@ -48,7 +48,7 @@ Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,
   session_set_limits(s, limits);
   store_init(&s->store, s->mem, &code->shared);
   arena_init(&s->scratch, s->mem);
-  plans_init(&s->plans, s->mem);
+  plans_init(&s->plans, &s->store.heap);
   VEC_INIT(&s->host_cells, s->mem);
   s->entry[0].op = INS_call;
   s->entry[2].op = INS_halt;

@@ -1,7 +1,8 @@
 /* Operators: operands from registers, the kernel, results to registers.
  *
  *   gather          registers -> tensors; scalars are viewed where they lie
- *   infer           the type of the result: the plan's, or the rule's
+ *   op_plan_find    what is remembered of such operands (vm/op_plan.h)
+ *   op_infer        else the rule: the type of the result
  *   op_finish       allocates results, runs the kernel (kernels/call.h)
  *   store_results   tensors -> registers; a scalar's bits are taken out
  *   drop_taken      operands that end here
@@ -10,20 +11,13 @@
  * whose data points at the register.  Such headers are immortal: keeping and
  * dropping them counts nothing.
  *
- * Plans: the typing rule of an operator depends on the shapes of its operands
- * (and on attributes, which are the site's).  As long as the shapes are those
- * of the last time, its answer is taken from the plan; a loop over tensors of
- * one shape infers once.  Sites whose result depends on elements have none
- * (NO_PLAN).
- *
  * Operands that end with the instruction are told to the kernel
  * (OpCall.ending), which may write its result over them.  They are dropped only
  * after it has succeeded: when it fails they are still live, and vm_unwind()
  * drops them. */
 #include <string.h>
 
-#include "value/show.h"
-#include "value/structure.h"
+#include "vm/op_plan.h"
 #include "vm/vm.h"
 
 /* --- Operands ----------------------------------------------------------- */
@@ -123,71 +117,6 @@ static void gather(const Session *s, const OpSite *site, const uint16_t *list,
   }
 }
 
-/* --- Plans -------------------------------------------------------------- */
-
-/* What the rule answered for operands of these shapes. */
-typedef struct OpPlan {
-  Plan plan;
-  RuleType result;
-  int64_t key[]; /* the shapes; after them the fields of a tuple's type */
-} OpPlan;
-
-static size_t key_length(const Operands *o) {
-  size_t n = 0;
-  for (int i = 0; i < o->count; i++) n += o->args[i]->rank;
-  return n;
-}
-
-/* Ranks are not compared: the checker has fixed them, and a site with an
- * operand of unknown rank has no plan. */
-static bool plan_fits(const OpPlan *plan, const Operands *o) {
-  const int64_t *key = plan->key;
-  for (int i = 0; i < o->count; i++) {
-    const Tensor *t = o->args[i];
-    int rank = t->rank;
-    for (int k = 0; k < rank; k++)
-      if (t->shape[k] != key[k]) return false;
-    key += rank;
-  }
-  return true;
-}
-
-/* Without memory for a plan the rule is asked again the next time.  The fields
- * of a tuple's type are copied after the key, so that the plan is one block;
- * result.value, which points into the rule's own memory, is not kept. */
-static void plan_keep(Session *s, const OpSite *site, const Operands *o,
-                      const RuleType *result) {
-  if (site->number == NO_PLAN) return;
-  size_t length = key_length(o);
-  size_t fields = result->kind == RT_TUPLE ? (size_t)result->count : 0;
-  OpPlan *plan =
-      (OpPlan *)plan_renew(&s->plans, site->number,
-                           sizeof *plan + length * sizeof *plan->key +
-                               fields * sizeof *result->fields);
-  if (!plan) return;
-  int64_t *key = plan->key;
-  for (int i = 0; i < o->count; i++)
-    for (int k = 0; k < o->args[i]->rank; k++) *key++ = o->args[i]->shape[k];
-  plan->result = *result;
-  plan->result.fields = (RuleType *)key;
-  plan->result.value = NULL;
-  for (size_t i = 0; i < fields; i++)
-    plan->result.fields[i] = result->fields[i];
-}
-
-/* Sets what the kernel must know of the result. */
-static bool infer(Session *s, const OpSite *site, const Operands *o,
-                  OpCall *call) {
-  const OpPlan *plan = (const OpPlan *)plan_find(&s->plans, site->number);
-  if (plan && plan_fits(plan, o)) {
-    call->result = &plan->result;
-    return true;
-  }
-  if (!op_infer(call)) return false;
-  plan_keep(s, site, o, call->result);
-  return true;
-}
-
 /* --- Tensor operators --------------------------------------------------- */
 
 /* In this order: the kernel's own error, a request to stop that it saw, and,
@@ -228,7 +157,7 @@ static bool gives_expected(Session *s, const OpSite *site,
   if (count != site->out_count)
     return vm_fault(s, E0607, "`%s` gave %d results where %d were expected",
                     site->op->name, count, site->out_count);
-  for (int i = 0; site->number == NO_PLAN && i < count; i++) {
+  for (int i = 0; site->open && i < count; i++) {
     const Type *expected = site->out_types[i];
     if (has_type(&types[i], expected)) continue;
     if (types[i].rank != expected->rank)
@@ -284,6 +213,33 @@ static void set_call(Session *s, const OpSite *site, const Operands *o,
   call->fault.message = NULL;
 }
 
+/* Asks the rule, for these operands. */
+static bool infer(Session *s, const OpSite *site, OpCall *call) {
+  if (!op_infer(call)) return op_failed(s, site, call);
+  return gives_expected(s, site, call->result);
+}
+
+/* Makes call.outs, or takes the result that the plan keeps. */
+static bool run(Session *s, const OpSite *site, const Operands *o,
+                OpCall *call) {
+  OpPlan *plan = op_plan_find(&s->plans, site, o->args);
+  if (plan && plan->plan.kept &&
+      (call->outs[0] = op_plan_result(&s->plans, plan, site, o->args)))
+    return true;
+  if (plan) {
+    call->result = &plan->result;
+    call->attrs = plan->attrs;
+    call->arg_count -= plan->held;
+  } else {
+    if (!infer(s, site, call)) return false;
+    plan = op_plan_keep(&s->plans, site, o->args, call);
+  }
+  if (!op_finish(call)) return op_failed(s, site, call);
+  if (plan && plan->values)
+    op_plan_keep_result(&s->plans, plan, site, o->args, call->outs[0]);
+  return true;
+}
+
 /* Nothing in the registers changes before the kernel has succeeded. */
 static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
                      unsigned taken, Operands *o) {
@@ -293,9 +249,7 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
   set_call(s, site, o, &call);
   if (site->out_count <= NEAR) call.outs = outs;
   for (int i = 0; i < site->out_count && i < NEAR; i++) outs[i] = NULL;
-  if (!infer(s, site, o, &call)) return op_failed(s, site, &call);
-  if (!gives_expected(s, site, call.result)) return false;
-  if (!op_finish(&call)) return op_failed(s, site, &call);
+  if (!run(s, site, o, &call)) return false;
   s->stats.tensors += (uint64_t)site->out_count;
   store_results(s, site, &call, list);
   drop_taken(s, list, taken);
@@ -357,148 +311,6 @@ bool vm_op(Session *s, const Word *pc) {
   if (ok && mem_exhausted(s->mem)) mem_clear_exhausted(s->mem);
   arena_reset(&s->scratch);
   return ok;
-}
-
-/* --- Operators without a kernel ----------------------------------------- */
-
-static void write_text(Session *s, const char *text, size_t len) {
-  if (s->hooks.write) s->hooks.write(s->hooks.data, text, len);
-}
-
-/* The text is made whole before it is written, so a stop in the middle of a
- * large value prints nothing of it. */
-static bool special_print(Session *s, const OpSite *site,
-                          const uint16_t *list) {
-  StrBuf text;
-  strbuf_init(&text, s->mem);
-  value_print(&s->store, &text, site->sources[0].type, s->regs[list[0]],
-              s->hooks.width ? s->hooks.width : 80, 0, VALUE_SHOWN);
-  strbuf_add_char(&text, '\n');
-  bool whole = !store_should_stop(&s->store);
-  if (whole) write_text(s, text.data, text.len);
-  strbuf_done(&text);
-  if (whole) return true;
-  return mem_exhausted(s->mem) ? vm_out_of_memory(s) : vm_stopped(s);
-}
-
-/* Code points, or UTF-8 when the elements are bytes. */
-static bool special_print_text(Session *s, const OpSite *site,
-                               const uint16_t *list) {
-  (void)site;
-  const Tensor *t = s->regs[list[0]].tensor;
-  StrBuf text;
-  strbuf_init(&text, s->mem);
-  int64_t n = tensor_count(t);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t c = tensor_i64_at(t, i);
-    if (t->dtype == DT_UINT8) strbuf_add_char(&text, (char)c);
-    else strbuf_add_code_point(&text, c);
-  }
-  write_text(s, text.data, text.len);
-  strbuf_done(&text);
-  return !mem_exhausted(s->mem) || vm_out_of_memory(s);
-}
-
-/* The values that fill in a message, after the operands of the row. */
-typedef struct Shown {
-  Session *s;
-  const OpSite *site;
-  const uint16_t *list;
-  int first;
-} Shown;
-
-static void print_shown(void *of, StrBuf *out, int i) {
-  const Shown *shown = of;
-  int at = shown->first + i;
-  value_print(&shown->s->store, out, shown->site->sources[at].type,
-              shown->s->regs[shown->list[at]], MESSAGE_MOST, 0, VALUE_SHOWN);
-}
-
-/* Raises the error with its message, or with `otherwise` if that is empty. */
-static bool fail_with(Session *s, const OpSite *site, const uint16_t *list,
-                      DiagCode code, const char *before,
-                      const char *otherwise) {
-  Shown shown = {s, site, list, op_arg_count(site->op)};
-  const AttrValue *v = attr_get(site->attrs, ATTR_message);
-  StrBuf text;
-  strbuf_init(&text, s->mem);
-  message_fill(&text, v->state == AV_SET && v->text ? v->text : "",
-               site->source_count - shown.first, print_shown, &shown);
-  if (mem_exhausted(s->mem)) vm_out_of_memory(s);
-  else if (store_should_stop(&s->store)) vm_stopped(s);
-  else if (text.len == 0) vm_fault(s, code, "%s", otherwise);
-  else vm_fault(s, code, "%s%s", before, strbuf_text(&text));
-  strbuf_done(&text);
-  return false;
-}
-
-static bool special_assert(Session *s, const OpSite *site,
-                           const uint16_t *list) {
-  return s->regs[list[0]].b ||
-         fail_with(s, site, list, E0605,
-                   "assertion failed: ", "assertion failed");
-}
-
-static bool special_fail(Session *s, const OpSite *site, const uint16_t *list) {
-  return fail_with(s, site, list, E0606, "", "failed");
-}
-
-static void look_at(void *of, Part p, Looked *out) {
-  Session *s = of;
-  *out = (Looked){.kind = PART_OTHER};
-  if (p.type->kind == TY_TUPLE) {
-    *out = (Looked){.kind = PART_TUPLE, .count = p.type->count};
-  } else if (p.type->kind == TY_ADT && p.type->adt->ctor_count > 0) {
-    const Ctor *ctor = &p.type->adt->ctors[p.v.obj->tag];
-    *out =
-        (Looked){.kind = PART_DATA, .count = ctor->field_count, .ctor = ctor};
-  } else if (p.type->kind == TY_TENSOR && !type_is_scalar(p.type) &&
-             dtype_is_float((DType)p.type->dtype)) {
-    *out = (Looked){.kind = PART_FLOATS, .tensor = p.v.tensor};
-  }
-  (void)s;
-}
-
-static Part part_of(void *of, Part p, int i) {
-  Session *s = of;
-  Part made;
-  made.v = value_field(&s->store, p.type, p.v, i, &made.type);
-  return made;
-}
-
-static bool special_same_structure(Session *s, const OpSite *site,
-                                   const uint16_t *list) {
-  int n = site->source_count;
-  Part *parts = ARENA_ARRAY(&s->scratch, Part, (size_t)n + 1);
-  if (!parts) return vm_out_of_memory(s);
-  for (int i = 0; i < n; i++)
-    parts[i] = (Part){site->sources[i].type, s->regs[list[i]]};
-  StrBuf text;
-  strbuf_init(&text, s->mem);
-  PartFns fns = {s, look_at, part_of, &s->store.stop};
-  bool same = structures_agree(s->mem, &fns, n, parts, &text);
-  if (mem_exhausted(s->mem)) same = vm_out_of_memory(s);
-  else if (store_should_stop(&s->store)) same = vm_stopped(s);
-  else if (!same) vm_fault(s, E0613, "%s", strbuf_text(&text));
-  strbuf_done(&text);
-  arena_reset(&s->scratch);
-  return same;
-}
-
-/* What the language calls operators and no kernel can do: they have effects. */
-typedef bool (*SpecialFn)(Session *s, const OpSite *site, const uint16_t *list);
-
-static const SpecialFn specials[SPECIAL_COUNT] = {
-    [SPECIAL_PRINT] = special_print,
-    [SPECIAL_PRINT_TEXT] = special_print_text,
-    [SPECIAL_ASSERT] = special_assert,
-    [SPECIAL_FAIL] = special_fail,
-    [SPECIAL_SAME_STRUCTURE] = special_same_structure,
-};
-
-bool vm_special(Session *s, const Word *pc) {
-  const OpSite *site = pc[1].data;
-  return specials[site->op->special](s, site, ins_list(pc));
 }
 
 /* --- Scalars ------------------------------------------------------------ */

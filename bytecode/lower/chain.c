@@ -115,7 +115,7 @@ static bool is_plain_tensor(const OpSource *s) {
 static bool can_be_member(const OpSite *site) {
   if (!site || site->out_count != 1 || site->source_count > 3) return false;
   if (site->op->fusion == FUSION_NONE) return false;
-  if (site->number == NO_PLAN) return false;
+  if (site->open) return false;
   if (site->op->fusion == FUSION_BIAS && !adds_to_last_axis(site)) return false;
   if (type_is_scalar(site->out_types[0])) return false;
   for (int i = 0; i < site->source_count; i++)
@@ -479,7 +479,7 @@ static void add_view(Chains *c, const Ins *i, const OpSite *site) {
 /* May this operator fail at run time?  Not where the checker knew all
  * dimensions. */
 bool site_may_fail(const OpSite *site) {
-  if (site->number == NO_PLAN || site->op->fails) return true;
+  if (site->open || site->op->fails) return true;
   for (int i = 0; i < site->source_count; i++) {
     const Type *t = site->sources[i].type;
     if (t->kind != TY_TENSOR || has_unknown(t)) return true;

@@ -11,7 +11,8 @@
  * A tuple of results is made, if at all, by a cell of its own after the call.
  *
  * A site lives as long as the code.  Its number finds the plan that a session
- * keeps for it: the shapes that came last and what was computed for them. */
+ * keeps for it: the shapes that came last, where results depend on them the
+ * values, and what was computed for them. */
 #include "bytecode/lower/lower.h"
 
 /* How an operator runs where the code is differentiated: recorded, or, where
@@ -99,16 +100,51 @@ static bool has_any_rank(const Type *t) {
   return t->any_rank;
 }
 
-/* A plan holds for operands of one shape.  There is none where an attribute
- * is an operand, as results depend on values then, and none where a rank is not
- * known, as the rule has not been run for it. */
-static uint32_t plan_number(Lower *l, const Sources *s, const OpInfo *op,
-                            const Attrs *attrs, const Type *result) {
-  bool none = attrs_have_operands(attrs) || op->storage == STORE_SPECIAL ||
+static bool is_open(const Sources *s, const OpInfo *op, const Attrs *attrs,
+                    const Type *result) {
+  bool open = attrs_have_operands(attrs) || op->storage == STORE_SPECIAL ||
               has_any_rank(result);
-  for (size_t i = 0; i < s->list.len && !none; i++)
-    none = has_any_rank(s->list.data[i].type);
-  return none ? NO_PLAN : l->code->plan_count++;
+  for (size_t i = 0; i < s->list.len && !open; i++)
+    open = has_any_rank(s->list.data[i].type);
+  return open;
+}
+
+/* Integers or bools that a list of dimensions could be. */
+static bool is_list_of_dims(const Type *t) {
+  for (int i = 0; t->kind == TY_TUPLE && i < t->count; i++)
+    if (!is_list_of_dims(t->args[i])) return false;
+  if (t->kind == TY_TUPLE) return true;
+  return t->kind == TY_TENSOR && !t->any_rank && t->rank <= 1 &&
+         !dtype_is_float((DType)t->dtype);
+}
+
+/* Does the plan keep the result?  Of operators that the checker computes with
+ * the values of dimensions, where operands and results could be such values or
+ * where shapes alone tell the result: the arithmetic of shapes. */
+static bool keeps_result(const Sources *s, const OpInfo *op,
+                         const Type *result) {
+  if (!op->known || !is_list_of_dims(result) || result->kind == TY_TUPLE)
+    return false;
+  bool keeps = true;
+  for (size_t i = 0; i < s->list.len && keeps; i++)
+    keeps = op->reads == READS_NONE || is_list_of_dims(s->list.data[i].type);
+  return keeps;
+}
+
+/* Operands that hold attributes stand last.  NO_PLAN where there are more
+ * operands than `by_value` has bits. */
+static void set_plan(Lower *l, const Sources *s, const Type *result,
+                     OpSite *site) {
+  int held = attrs_operand_count(site->attrs), count = site->arg_count;
+  site->open = is_open(s, site->op, site->attrs, result);
+  site->number = NO_PLAN;
+  if (site->op->storage == STORE_SPECIAL) return;
+  if (held > 0 && count > 32) return;
+  for (int i = count - held; i < count; i++) site->by_value |= 1u << i;
+  site->keeps = count <= 32 && keeps_result(s, site->op, result);
+  for (int i = 0; site->keeps && i < count - held; i++)
+    if (site->op->reads != READS_NONE) site->kept_by |= 1u << i;
+  site->number = l->code->plan_count++;
 }
 
 static OpSite *site_new(Lower *l, const Sources *s, const OpInfo *op,
@@ -121,7 +157,7 @@ static OpSite *site_new(Lower *l, const Sources *s, const OpInfo *op,
                    .source_count = (int)s->list.len,
                    .arg_count = s->args,
                    .places = s->places};
-  site->number = plan_number(l, s, op, site->attrs, result);
+  set_plan(l, s, result, site);
   site->sources = VEC_TO_ARENA(&s->list, arena);
   if (op->storage != STORE_SPECIAL) out_types(l, site, result);
   return site;

@@ -78,8 +78,7 @@ static bool is_plain_type(const Type *t) {
 static bool can_be_member(const Ins *i) {
   if (i->op != INS_dual_op) return false;
   const OpSite *site = site_of(i);
-  if (site->places || site->number == NO_PLAN || site->out_count == 0)
-    return false;
+  if (site->places || site->open || site->out_count == 0) return false;
   if (!site->op->flat && !op_has_gradient(site->op)) return false;
   for (int k = 0; k < site->source_count; k++)
     if (site->sources[k].kind == FROM_TUPLE ||

@@ -31,7 +31,7 @@ static int scalar_rank(const OpSite *site) {
 }
 
 static bool is_view(const OpSite *site) {
-  if (!site || site->number == NO_PLAN || site->source_count != 1) return false;
+  if (!site || site->open || site->source_count != 1) return false;
   const OpSource *from = &site->sources[0];
   if (site->op->view == VIEW_AXES)
     return from->kind == FROM_TENSOR && from->view.rank == 0;

@@ -50,6 +50,25 @@ my %longer = rly('--stats', '-e', 'def @f(%n: int32) -> int32 '
              ->{err} =~ /^([a-z ]+)\t(\d+)$/mg;
 ok($longer{instructions} >= 2000 && $longer{instructions} < 2100,
    'a loop of a thousand rounds is two thousand instructions and a few');
+# The arithmetic of shapes makes no tensors as long as shapes stay the same: a
+# turn makes one for the product and one header for each view.
+my $shapes = <<'END';
+def @go(%i: int32, %x: Tensor[(?, ?), float32], %w: Tensor[(4, 4), float32]) {
+  if (%i == 0) { %x } else {
+    let %y = nn.dense(%x, %w);
+    let %s = shape_of(%y);
+    let %flat = reshape(%y, newshape=[take(%s, 0) * take(%s, 1)]);
+    @go(%i - 1, reshape(%flat, newshape=[take(%s, 0), take(%s, 1)]), %w)
+  }
+}
+@go(TURNS, ones(shape=[1, 4]), ones(shape=[4, 4]) * 0.25f);
+END
+my @buffers = map {
+  (my $turns = $shapes) =~ s/TURNS/$_/;
+  rly('--stats', '-e', $turns)->{err} =~ /^buffers\t(\d+)$/m;
+} 100, 300;
+ok($buffers[1] - $buffers[0] <= 200,
+   'a turn over shapes at hand makes a buffer for its product alone');
 
 # --- --profile --------------------------------------------------------------
 

@@ -74,7 +74,7 @@ bool emit_if(Import *im, const Onnx__NodeProto *n) {
       ARENA_ARRAY(im->arena, const OnnxType *, n->n_output + 1);
   if (!types) return false;
   const char *whole = fresh_local(im, "branch");
-  line(im, "let %s = if (@onnx_scalar(%s)) {", whole, c);
+  line(im, "let %s = if (%s) {", whole, as_condition(im, c));
   if (!emit_branch(im, n, "then_branch", "else_branch", types)) return false;
   line(im, "} else {");
   if (!emit_branch(im, n, "else_branch", "then_branch", types)) return false;
@@ -267,10 +267,10 @@ bool emit_loop(Import *im, const Onnx__NodeProto *n) {
   const char *cond = fine ? graph_results(im, n, g, 0, 1) : NULL;
   fine = cond != NULL;
   if (fine) {
-    const char *next =
-        arena_printf(im->arena, "%s + 1i64, @onnx_scalar(%s)", i, cond);
+    cond = as_condition(im, value_text(im, g->output[0]->name));
+    const char *next = arena_printf(im->arena, "%s + 1i64, %s", i, cond);
     const char *start =
-        go ? arena_printf(im->arena, "0i64, @onnx_scalar(%s)", go)
+        go ? arena_printf(im->arena, "0i64, %s", as_condition(im, go))
            : "0i64, True";
     fine = finish(&l, next, 1, start);
   }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum {
+  NEWEST = 27,     /* the last operator set that ops.def knows */
   DEPTH_MOST = 40, /* graphs and functions within each other */
   NODES_MOST = 1 << 20
 };
@@ -22,6 +23,7 @@ static bool is_default(const char *domain) {
   return !domain || !*domain || !strcmp(domain, "ai.onnx");
 }
 
+/* 0: the model does not say it, of ONNX's own operators. */
 static int64_t version_of(Import *im, const char *domain) {
   size_t n = im->model->n_opset_import;
   Onnx__OperatorSetIdProto **sets = im->model->opset_import;
@@ -34,7 +36,7 @@ static int64_t version_of(Import *im, const char *domain) {
     if (is_default(domain) ? is_default(d) : d && !strcmp(d, domain))
       return sets[i]->version;
   }
-  return 1;
+  return is_default(domain) ? 0 : 1;
 }
 
 static const Onnx__FunctionProto *function_of(Import *im,
@@ -147,6 +149,15 @@ static bool emit_known(Import *im, const Onnx__NodeProto *n) {
   int64_t version = version_of(im, n->domain);
   const char *domain = is_default(n->domain) ? NULL : n->domain;
   const OnnxOp *op = onnx_op_find(domain, type, version, &known);
+  if (!domain && !version)
+    return node_error(im, n, E0804,
+                      "the model names no operator set of ONNX, which would "
+                      "say what it means");
+  if (!domain && version > NEWEST)
+    return node_error(im, n, E0805,
+                      "operator set %lld is newer than %d, the last one that "
+                      "is known here",
+                      (long long)version, NEWEST);
   if (op && op->why_not) return node_error(im, n, E0805, "%s", op->why_not);
   if (op) return op->emit ? op->emit(im, n) : emit_call(im, n, op);
   if (known)
@@ -163,7 +174,22 @@ static bool emit_node(Import *im, const Onnx__NodeProto *n) {
   if (im->nodes++ >= NODES_MOST)
     return node_error(im, n, E0804, "the program would have more than %d nodes",
                       NODES_MOST);
-  return !mem_exhausted(im->mem) && emit_known(im, n);
+  if (mem_exhausted(im->mem) || !emit_known(im, n)) return false;
+  pass_on_loose(im, n);
+  return true;
+}
+
+/* A graph gives each of its values once. */
+static bool gives_once(Import *im, const Onnx__NodeProto *n, PtrMap *given) {
+  for (size_t i = 0; i < n->n_output; i++) {
+    if (!*n->output[i]) continue;
+    const Name *name = name_of(im->names, n->output[i]);
+    if (ptrmap_has(given, name))
+      return node_error(im, n, E0804, "its output `%s` is given above, too",
+                        shown(im, n->output[i]));
+    ptrmap_put(given, name, (void *)name);
+  }
+  return true;
 }
 
 bool emit_graph(Import *im, const Onnx__GraphProto *g) {
@@ -181,8 +207,11 @@ bool emit_graph(Import *im, const Onnx__GraphProto *g) {
   }
   for (size_t i = 0; i < g->n_initializer && fine; i++)
     fine = emit_initializer(im, g->initializer[i]);
+  PtrMap given;
+  ptrmap_init(&given, im->mem);
   for (size_t i = 0; i < g->n_node && fine; i++)
-    fine = emit_node(im, g->node[i]);
+    fine = gives_once(im, g->node[i], &given) && emit_node(im, g->node[i]);
+  ptrmap_done(&given);
   im->depth--;
   return fine && !mem_exhausted(im->mem);
 }
@@ -232,6 +261,11 @@ static bool declare_inputs(Import *im, const Onnx__GraphProto *g) {
     const Onnx__ValueInfoProto *v = g->input[i];
     const char *name = v->name ? v->name : "";
     if (is_initializer(g, name)) continue;
+    if (value_text(im, name)) {
+      diag_error(im->diags, E0804, SPAN_NONE, "%s: two inputs are named `%s`",
+                 im->path, shown(im, name));
+      return false;
+    }
     OnnxPort *port = &out->inputs[out->input_count];
     if (!type_text(im, name, v->type, true, &port->type)) return false;
     const char *text = bind_local(im, name);
@@ -265,7 +299,8 @@ static void write_program(Import *im, const char *results) {
   strbuf_addf(t, "// %s", shown(im, slash ? slash + 1 : im->path));
   if (m->graph->name && *m->graph->name)
     strbuf_addf(t, ": %s", shown(im, m->graph->name));
-  strbuf_addf(t, ", operator set %lld", (long long)version_of(im, NULL));
+  if (version_of(im, NULL))
+    strbuf_addf(t, ", operator set %lld", (long long)version_of(im, NULL));
   if (m->producer_name && *m->producer_name)
     strbuf_addf(t, ", by %s", shown(im, m->producer_name));
   strbuf_add(t, "\n");
@@ -337,6 +372,7 @@ OnnxModel *onnx_model_read(const char *path, const OnnxState *state, Heap *heap,
   ptrmap_init(&im.types, mem);
   ptrmap_init(&im.taken, mem);
   ptrmap_init(&im.dims, mem);
+  ptrmap_init(&im.loose, mem);
   ptrmap_init(&im.read, mem);
   VEC_INIT(&im.dim_list, mem);
   VEC_INIT(&im.shadowed, mem);
@@ -347,6 +383,7 @@ OnnxModel *onnx_model_read(const char *path, const OnnxState *state, Heap *heap,
   ptrmap_done(&im.types);
   ptrmap_done(&im.taken);
   ptrmap_done(&im.dims);
+  ptrmap_done(&im.loose);
   ptrmap_done(&im.read);
   VEC_DONE(&im.dim_list);
   VEC_DONE(&im.shadowed);

@@ -197,6 +197,24 @@ bool is_string(Import *im, const char *text) {
   return format && !strcmp(format, "STRING");
 }
 
+void pass_on_loose(Import *im, const Onnx__NodeProto *n) {
+  bool loose = false;
+  for (size_t i = 0; i < n->n_input && !loose; i++) {
+    const char *text = value_text(im, n->input[i]);
+    loose = text && (type_of(im, text) || ptrmap_has(&im->loose, text));
+  }
+  for (size_t i = 0; loose && i < n->n_output; i++) {
+    const char *text = value_text(im, n->output[i]);
+    if (text) ptrmap_put(&im->loose, text, im);
+  }
+}
+
+const char *as_condition(Import *im, const char *text) {
+  bool loose = ptrmap_has(&im->loose, text);
+  return arena_printf(im->arena, loose ? "@onnx_truth(%s)" : "@onnx_scalar(%s)",
+                      text);
+}
+
 void set_format(Import *im, const char *text, const char *format) {
   OnnxType *type = text && format ? ARENA_NEW(im->arena, OnnxType) : NULL;
   if (!type) return;

@@ -145,6 +145,15 @@ refused(model(node('Foo', ['x'], ['y']), @io),
         'an unknown operator');
 refused(model(node('Relu', ['z'], ['y']), node('Relu', ['y'], ['z']), @io),
         qr/E0803.*`n_y`.*`z` is given by nothing above/, 'a circle');
+refused(model(node('Relu', ['x'], ['y']), node('Neg', ['x'], ['y']), @io),
+        qr/E0804.*`n_y` \(Neg\): its output `y` is given above/,
+        'a value that is given twice');
+refused(model(node('Relu', ['x'], ['y']), input('x', 1, 2), @io),
+        qr/E0804.*two inputs are named `x`/, 'an input that is there twice');
+refused(int_of(1, 8) . bytes_of(7, node('Relu', ['x'], ['y']) . join '', @io),
+        qr/E0804.*names no operator set/, 'no operator set');
+refused(model_of(99, node('Relu', ['x'], ['y']), @io),
+        qr/E0805.*operator set 99 is newer than 27/, 'one that is too new');
 refused(model(node('Relu', [], ['y']), @io), qr/E0804.*`X` is missing/,
         'a missing input');
 refused(model(node('Relu', ['x', 'x'], ['y']), @io), qr/E0804.*2 inputs/,
@@ -277,6 +286,30 @@ my $grown = model(tensor('m', 7, [], bytes_of(9, pack 'q<', 3)),
   input('x', 1, 1), output('y', 1, \'all'));
 gives(rly('run', file('grown.onnx', $grown), 'x=[5]'), 0,
       qr/\(8\), float32\] \[(5\.0,? ?){8}\]/, '', 'a loop whose value grows');
+
+# The rank of an element is open, and so is that of a condition from it: in a
+# branch, and as a loop's, whose value doubles while its sum is below 10.
+my $element = [node('SequenceConstruct', ['x', 'x'], ['s']),
+               node('SequenceAt', ['s', 'zero'], ['e']),
+               tensor('zero', 7, [], bytes_of(9, pack 'q<', 0)),
+               floats_of('ten', [], [10])];
+my $judged = model(@$element,
+  node('ReduceSum', ['e'], ['sum'], int_attr('keepdims', 0)),
+  node('Less', ['sum', 'ten'], ['small']),
+  node('If', ['small'], ['y'],
+       graph_attr('then_branch', node('Neg', ['x'], ['a']), output('a', 1, 2)),
+       graph_attr('else_branch', node('Abs', ['x'], ['b']), output('b', 1, 2))),
+  node('Loop', ['', 'small', 'e'], ['z'],
+       graph_attr('body', node('Add', ['v', 'v'], ['w']),
+                  node('SequenceConstruct', ['w'], ['ws']),
+                  node('SequenceAt', ['ws', 'zero'], ['we']),
+                  node('ReduceSum', ['we'], ['t'], int_attr('keepdims', 0)),
+                  node('Less', ['t', 'ten'], ['on']),
+                  input('i', 7), input('go', 9), input('v', 1, 2),
+                  output('on', 9), output('w', 1, 2))),
+  input('x', 1, 2), output('y', 1, 2), output('z', 1, 2));
+gives(rly('run', file('judged.onnx', $judged), 'x=[1, 2]'), 0,
+      qr/\[-1\.0, -2\.0\].*\[4\.0, 8\.0\]/, '', 'conditions from a sequence');
 
 # --- State in cells ---------------------------------------------------------
 

@@ -89,11 +89,24 @@ static bool tensor_passes(const Tensor *t, const Type *wanted) {
          value_fits(wanted, (Value){.tensor = (Tensor *)t});
 }
 
+/* Reads a number that is passed where a number is declared: a small call is
+ * little more than its arguments, and needs no header for them.  False: it is
+ * something else, or is wrong. */
+static bool read_number(const rly_array *a, const Type *wanted, Value *v) {
+  if (a->rank || !type_is_scalar(wanted) || !a->dtype || !a->data) return false;
+  DType dtype = (DType)wanted->dtype;
+  const char *name = dtype_name(dtype);
+  if (a->dtype != name && strcmp(a->dtype, name)) return false;
+  *v = bits_load(dtype, a->data);
+  return bits_are_valid(dtype, *v);
+}
+
 /* A value of the session's own of argument `i`. */
 static rly_status copy_argument(rly_session *s, const Global *g, int i,
                                 const rly_array *a, Value *v) {
   Tensor t;
   const Type *wanted = g->type->args[i];
+  if (read_number(a, wanted, v)) return RLY_OK;
   if (!array_tensor("rly_session_call_arrays", a, &t)) return RLY_MISUSE;
   if (!tensor_passes(&t, wanted)) {
     report_misfit_argument(s, g, i, wanted, type_of_tensor(s, &t));

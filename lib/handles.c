@@ -255,16 +255,17 @@ bool session_enter_for(const char *function, rly_session *s) {
   s->running = true;
   /* A failure that was never reported must not fail the next call. */
   if (mem_exhausted(s->mem)) mem_clear_exhausted(s->mem);
-  session_keep(s); /* a callback may free the handle during the call */
   session_begin(s->vm);
   return true;
 }
 
-/* In the reverse order.  The last reference may be this one, so nothing of `s`
- * is used after session_drop(). */
+/* In the reverse order.  A callback may have freed the handle during the call:
+ * its reference is dropped here.  Else another thread that waits may free it as
+ * soon as it is released, so nothing of `s` is used after that. */
 void session_leave(rly_session *s) {
   session_end(s->vm);
   s->running = false;
+  bool gone = s->freed;
   session_release(s);
-  session_drop(s);
+  if (gone) session_drop(s);
 }

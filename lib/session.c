@@ -92,10 +92,10 @@ rly_session *rly_session_new(rly_program *p,
 void rly_session_free(rly_session *s) {
   if (!s) return;
   if (!session_wait(s)) return;
-  bool again = s->freed;
+  bool mine = !s->freed && !s->running; /* else session_leave() drops it */
   s->freed = true;
   pthread_mutex_unlock(&s->lock);
-  if (!again) session_drop(s);
+  if (mine) session_drop(s);
 }
 
 /* Takes no lock: it may be called from a signal handler. */
@@ -164,10 +164,17 @@ static void diags_back(rly_session *s, Diags *usual) {
 }
 
 /* Nothing to do for a program whose params all have values: one comparison. */
+/* Mostly all have their values, which each call asks. */
+static bool params_are_given(const rly_session *s) {
+  const rly_program *p = s->program;
+  return atomic_load_explicit(&p->params_given, memory_order_relaxed) ==
+         p->ir->params.len;
+}
+
 rly_status session_params(rly_session *s, const Unit *from, bool lets_only,
                           const Expr *call) {
   rly_program *p = s->program;
-  if (p->params_given == p->ir->params.len) return RLY_OK;
+  if (params_are_given(s)) return RLY_OK;
   Diags *usual = diags_here(s);
   rly_status status = params_for(p, from, lets_only, call, s->vm);
   diags_back(s, usual);
@@ -197,6 +204,7 @@ static rly_status run_pending(rly_session *s, Shower shower) {
 }
 
 rly_status session_start(rly_session *s, bool lets_only) {
+  if (!session_pending(s) && params_are_given(s)) return RLY_OK;
   return run_pending(s, (Shower){.lets_only = lets_only});
 }
 

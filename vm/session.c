@@ -128,7 +128,8 @@ void session_listen(Session *s) {
  * has one. */
 static void watch_begin(Session *s) {
   const Session *asker = s->asker;
-  if (!s->listens) atomic_store(&s->store.stop, STOP_NOT);
+  if (!s->listens && atomic_load(&s->store.stop) != STOP_NOT)
+    atomic_store(&s->store.stop, STOP_NOT);
   session_set_frame_limit(s);
   if (asker && (asker->held || asker->listens)) session_stop_with(s);
   if (!asker || !asker->held) watchdog_start(s);
@@ -137,7 +138,8 @@ static void watch_begin(Session *s) {
 }
 
 /* A request to stop that came after the end is forgotten, unless the session
- * listens and it is an interrupt, which may come at any moment. */
+ * listens and it is an interrupt, which may come at any moment.  Mostly there
+ * is none, and nothing is written. */
 static void watch_end(Session *s) {
   watchdog_stop(s);
   step_limit_end(s);
@@ -145,7 +147,8 @@ static void watch_end(Session *s) {
   int reason = atomic_load(&s->store.stop);
   bool kept =
       s->listens && reason == STOP_INTERRUPT && s->status != RUN_INTERRUPTED;
-  if (!kept) atomic_compare_exchange_strong(&s->store.stop, &reason, STOP_NOT);
+  if (!kept && reason != STOP_NOT)
+    atomic_compare_exchange_strong(&s->store.stop, &reason, STOP_NOT);
 }
 
 void session_begin(Session *s) {

@@ -53,11 +53,14 @@ static const Word leave_unboxed_code[4] = {
  *
  * stop() (limits.c) sets the flag and then the limit; here the limit is set and
  * then the flag is read.  Whichever comes first, one of the two sees the other,
- * so a request is never lost. */
+ * so a request is never lost.  A limit that is there already is not written
+ * again, as an atomic write takes as long as ten others. */
 void session_set_frame_limit(Session *s) {
   size_t usable = s->frame_cap ? s->frame_cap - FRAMES_SPARE : 0;
   if (usable > s->limits.max_depth) usable = s->limits.max_depth + 1;
-  atomic_store(&s->frame_limit, s->frames + usable);
+  Frame *limit = s->frames + usable;
+  if (atomic_load(&s->frame_limit) != limit)
+    atomic_store(&s->frame_limit, limit);
   if (atomic_load(&s->store.stop)) atomic_store(&s->frame_limit, NULL);
 }
 

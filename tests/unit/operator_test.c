@@ -195,6 +195,54 @@ static void test_refused(void **state) {
   assert_int_equal(seen.released, 1);
 }
 
+/* Frees the session that is at work, by mistake twice. */
+static bool frees(void *data, rly_operator_call *call) {
+  rly_session *s = *(rly_session **)data;
+  rly_session_free(s);
+  rly_session_free(s);
+  *(float *)call->result.data = 5;
+  return true;
+}
+
+/* The call goes on to its end, and its result holds what it needs; no other
+ * call is taken. */
+static void test_session_freed_from_within(void **state) {
+  (void)state;
+  rly_session *s = NULL;
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = rly_program_new(cx);
+  rly_operator op = {.signature = "op @free(%x: float32) -> float32",
+                     .run = frees,
+                     .data = &s};
+  assert_int_equal(rly_operator_add(p, &op), RLY_OK);
+  static const char text[] = "def @main() { @free(1f) + 1f }";
+  assert_int_equal(rly_program_add_text(p, "test", text, strlen(text), 0),
+                   RLY_OK);
+  s = rly_session_new(p, NULL);
+  rly_value *v = NULL, *none = NULL;
+  assert_int_equal(rly_session_call(s, "main", 0, NULL, &v), RLY_OK);
+  assert_int_equal(rly_session_call(s, "main", 0, NULL, &none), RLY_MISUSE);
+  assert_non_null(strstr(rly_misuse(), "the session is freed"));
+  rly_program_free(p);
+  rly_context_free(cx);
+  assert_true(*(const float *)rly_value_elements(v) == 6);
+  rly_value_free(v);
+  /* where nothing is left of it, all goes with the call */
+  cx = rly_context_new(NULL);
+  p = rly_program_new(cx);
+  assert_int_equal(rly_operator_add(p, &op), RLY_OK);
+  rly_program_add_text(p, "test", text, strlen(text), 0);
+  s = rly_session_new(p, NULL);
+  float y = 0;
+  rly_array result = {.data = &y, .room = sizeof y};
+  assert_int_equal(rly_session_call_arrays(s, rly_program_function(p, "main"),
+                                           0, NULL, &result, &none),
+                   RLY_OK);
+  assert_true(y == 6);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
 /* --- Functions as values -------------------------------------------------- */
 
 /* x * 10 + 1, on scalars. */
@@ -298,6 +346,7 @@ static void test_no_function(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_session_freed_from_within),
       cmocka_unit_test(test_functions_as_values),
       cmocka_unit_test(test_no_function),
       cmocka_unit_test(test_views_are_contiguous),

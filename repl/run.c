@@ -197,6 +197,20 @@ static void say_no_entry(const Program *p, const char *name) {
   if (near.best) diag_hint(d, "did you mean `@%s`?", near.best);
 }
 
+/* A host calls a function at one type. */
+static bool says_no_type(const Program *p, const char *name) {
+  const Global *g = scope_global(&p->user, name_of(p->names, name));
+  if (!g || !g->scheme) return false;
+  Diag *d = diag_error(p->diags, E0113, g->span,
+                       "`@%s` is a function for each shape and dtype, of which "
+                       "nothing says one",
+                       name);
+  diag_hint(d,
+            "write out the types of a function that calls it, or give it "
+            "values by `rly opt --bind`");
+  return true;
+}
+
 /* A text with expressions at its top level is a script and is run as such;
  * without any, it is a module whose @main is meant.  The prompt (-i) may follow
  * a text that has neither. */
@@ -207,6 +221,7 @@ bool host_find_entry(Host *h, const rly_function **entry) {
   if (!name && rly_program_has_expressions(h->program)) return true;
   *entry = rly_program_function(h->program, name ? name : "main");
   if (*entry || (!name && h->cli->interactive)) return true;
+  if (says_no_type(h->program->ir, name ? name : "main")) return false;
   if (name) say_no_entry(h->program->ir, name);
   else
     rly_diagnostic_add(h->cx, "E0113",

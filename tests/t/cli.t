@@ -114,6 +114,13 @@ gives(rly('run', '--entry', '@scale', $scale), 0, "1\n", '', '... with an @');
 gives(rly('run', '--entry', 'scle', $scale), 1, '',
       qr/E0102\]: no entry `\@scle`\n  help: did you mean `\@scale`\?/,
       'an unknown one');
+my $many =
+    program("def \@main[s: Shape](%x: Tensor[s, int32]) -> int32 { 1 }\n");
+for my $which ([], ['--entry', 'main']) {
+  gives(rly('run', @$which, $many, 'x=[1]'), 1, '',
+        qr/:1:5: error\[E0113\]: `\@main` is a function for each shape/,
+        "one of many types: @$which");
+}
 
 # An entry may have parameters of its type: the given values bind named
 # dimensions, and no value can be given for a type A.

@@ -62,12 +62,27 @@ static const char *const other_side[] = {
     [WHY_CELL] = "the cell",          [WHY_OPERATOR] = NULL,
 };
 
-/* `1` where a float is wanted is `1f`: says so of a literal at `span`.  With
- * `d` NULL it only answers whether it would.  A literal that is too long to be
- * one number is left alone, as is one with a suffix. */
+/* A text where a number is wanted. */
+static bool hint_quotes(Diag *d, const char *text, uint32_t len) {
+  uint32_t digits = 1;
+  while (digits < len && strchr("-.0123456789", text[digits])) digits++;
+  bool number = len > 2 && digits == len - 1;
+  if (len < 2 || *text != '"' || text[len - 1] != '"') return false;
+  if (d && number)
+    diag_hint(d, "without quotes it is a number: %.*s", (int)len - 2, text + 1);
+  else if (d)
+    diag_hint(d, "a text in quotes is a vector of its bytes, not a number");
+  return true;
+}
+
+/* `1` where a float is wanted is `1f`, and "1" is no number: says so of a
+ * literal at `span`.  With `d` NULL it only answers whether it would.  A
+ * literal that is too long to be one number is left alone, as is one with a
+ * suffix. */
 static bool hint_literal(Infer *in, Diag *d, Span span, DType wanted) {
   uint32_t len;
   const char *text = sources_text(in->p->sources, span, &len);
+  if (hint_quotes(d, text, len)) return true;
   bool digits = len > 0 && len < 20 && wanted != DT_BOOL;
   const char *allowed = dtype_is_float(wanted) ? "-0123456789." : "-0123456789";
   for (uint32_t i = 0; digits && i < len; i++)
@@ -133,8 +148,10 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
   }
   if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
   if (found->dtype == wanted->dtype) return;
-  bool scalars = found->rank == 0 && wanted->rank == 0;
-  if (scalars && hint_literal(in, d, why->span, (DType)wanted->dtype)) return;
+  bool literal = found->rank == 0 || found->dtype == DT_UINT8; /* or a text */
+  if (literal && wanted->rank == 0 &&
+      hint_literal(in, d, why->span, (DType)wanted->dtype))
+    return;
   diag_hint(d, "dtypes never convert by themselves: cast(x, dtype=\"%s\")",
             dtype_name(wanted->dtype));
 }

@@ -250,12 +250,13 @@ typedef struct Matching {
   Infer *in;
   const TypeExpr *scheme; /* of the function or constructor: a TX_FN */
   KindArg *args;
-  int at;       /* the argument that is looked at */
-  int misfit;   /* the first that cannot be; -1: none */
-  bool changed; /* something became known */
-  bool wrong;   /* a type was reported before */
-  int aliases;  /* that have been written out */
-  Ty *unknown;  /* a variable on which something depends; or NULL */
+  int at;            /* the argument that is looked at */
+  int misfit;        /* the first that cannot be; -1: none */
+  bool changed;      /* something became known */
+  bool wrong;        /* a type was reported before */
+  int aliases;       /* that have been written out */
+  bool unknown;      /* something depends on variables, */
+  Constraint *waits; /* for each of which this one is to wait; or NULL */
 } Matching;
 
 static KindArg *arg_of(const Matching *m, const Name *name) {
@@ -387,7 +388,8 @@ static const TypeExpr *without_alias(Matching *m, const TypeExpr *t) {
 static void match(Matching *m, const TypeExpr *t, Ty *ty) {
   ty = ty_head(ty);
   if (!tells(m, t)) return;
-  if (ty->kind == K_META && !m->unknown) m->unknown = ty;
+  if (ty->kind == K_META) m->unknown = true;
+  if (ty->kind == K_META && m->waits) constraint_wait(m->in, ty, m->waits);
   if (ty->kind == K_ERROR) m->wrong = true;
   if (ty->kind == K_META || ty->kind == K_ERROR) return;
   const TypeExpr *meaning = t->kind == TX_NAME ? without_alias(m, t) : NULL;
@@ -419,7 +421,7 @@ static void match(Matching *m, const TypeExpr *t, Ty *ty) {
 static void match_all(Matching *m, int count, Ty *const *args, Ty *result) {
   do {
     m->changed = false;
-    m->unknown = NULL;
+    m->unknown = false;
     for (int i = 0; i < count; i++) {
       m->at = i;
       match(m, m->scheme->args[i], args[i]);
@@ -616,7 +618,8 @@ void run_instance(Infer *in, Constraint *c) {
   }
   bool complete = is_complete(&m);
   if (!complete && m.unknown && m.misfit < 0 && !m.wrong) {
-    constraint_wait(in, m.unknown, c);
+    m.waits = c; /* any may tell what the others need (outline.c) */
+    match_all(&m, scheme->arg_count, args, result);
     return;
   }
   if (!complete && !m.wrong) {

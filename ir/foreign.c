@@ -1,5 +1,5 @@
-/* The table of foreign words and its search, which runs only after a
- * mistake. */
+/* The table of foreign words and its search.  The parser looks for each name of
+ * a program once (parser/hint.c); all else asks after a mistake. */
 #include "ir/foreign.h"
 
 #include <stdbool.h>
@@ -16,10 +16,10 @@ static const struct Row {
 
 /* Words in a row are separated by one blank. */
 static bool among(const char *words, const char *word, size_t len) {
-  for (const char *at = words; *at;) {
-    size_t n = strcspn(at, " ");
-    if (n == len && !memcmp(at, word, len)) return true;
-    at += n + (at[n] == ' ');
+  for (const char *at = words; at; at = strchr(at, ' ')) {
+    at += *at == ' ';
+    if (*at == *word && !strncmp(at, word, len) && (at[len] == ' ' || !at[len]))
+      return true;
   }
   return false;
 }

@@ -5,6 +5,7 @@
  * written. */
 #include "passes/rewrite.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "ops/ops.h"
@@ -127,11 +128,33 @@ Unit *unit_with_lets(Program *p, Unit *unit) {
   return unit_rewrite(p, unit, as_it_is);
 }
 
+static const Name *numbered(Program *p, Arena *arena, const char *like, int i) {
+  return name_of(p->names, arena_printf(arena, "%s%d", like, i));
+}
+
+/* `like`, or with a number that is free where the one before is not.  A pass
+ * may make as many names as the program has nodes, so the number is found by
+ * doubling, then by halving. */
+static const Name *free_name(Program *p, Arena *arena, const char *like) {
+  const Name *name = name_of(p->names, like);
+  int taken = 0, free = 1;
+  if (!scope_global(&p->user, name)) return name;
+  while (scope_global(&p->user, numbered(p, arena, like, free)) &&
+         free < INT_MAX / 2 && !mem_exhausted(p->mem)) {
+    taken = free;
+    free *= 2;
+  }
+  while (free - taken > 1) {
+    int middle = taken + (free - taken) / 2;
+    bool is_taken = scope_global(&p->user, numbered(p, arena, like, middle));
+    *(is_taken ? &taken : &free) = middle;
+  }
+  return numbered(p, arena, like, free);
+}
+
 Global *global_new(Program *p, Arena *arena, const char *like, Span span,
                    const Type *type) {
-  const Name *name = name_of(p->names, like);
-  for (int i = 1; scope_global(&p->user, name) && !mem_exhausted(p->mem); i++)
-    name = name_of(p->names, arena_printf(arena, "%s%d", like, i));
+  const Name *name = free_name(p, arena, like);
   Global *g = ARENA_NEW(&p->arena, Global);
   if (!g) return NULL;
   *g = (Global){.kind = GLOBAL_DEF,

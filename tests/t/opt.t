@@ -263,6 +263,13 @@ END
 is(opt($any, '--verify', '--passes', $_)->{err}, '', "fail keeps its type: $_")
     for qw(Inline FoldConstant PartialEval);
 
+# LambdaLift gives each function a name of its own, in time that is linear.
+my $fns = join '', map { "  let %l$_ = \@map(fn (%y: int32) { %y + %x + $_ }, Nil);\n" }
+    1 .. 20000;
+my $lifted = opt("def \@lifted_fn1() { 0 }\ndef \@f(%x: int32) {\n$fns  %x\n}\n",
+                 '--timeout', 60, '--passes', 'LambdaLift')->{out};
+is(() = $lifted =~ /^def \@lifted_fn\d*\(/mg, 20001, 'lifted functions');
+
 # A module with state keeps what a host calls, and its imports.
 spew(scratch('net.rly'), 'type Net { Net(int32) } def @new() { Net(1) }');
 my $module = <<'END';

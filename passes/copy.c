@@ -239,7 +239,7 @@ static bool leaves_type_open(const Program *p, const Expr *e) {
 
 const Expr *expr_of_type(Program *p, Arena *arena, const Expr *e,
                          const Expr *place) {
-  if (!leaves_type_open(p, e)) return e;
+  if (e->type == place->type && !leaves_type_open(p, e)) return e;
   Binding *binding = ARENA_NEW(arena, Binding);
   Var *var = var_for(p, arena, place);
   if (!binding || !var) return e;

@@ -60,17 +60,26 @@ static bool uses_lazy(Program *p, const Expr *e) {
 }
 
 /* An `else if` that stands alone is an `if`. */
+static const Expr *standing_alone(Arena *arena, const Expr *e,
+                                  const Expr *place) {
+  if (e->kind != EX_IF || e->sugar != SUGAR_ELSE_IF) return e;
+  Expr *alone = arena_copy(arena, e, sizeof *e);
+  if (!alone) return e;
+  alone->sugar = place->sugar == SUGAR_ELSE_IF && e->type == place->type
+                     ? SUGAR_ELSE_IF
+                     : SUGAR_NONE;
+  return alone;
+}
+
+/* The type stays that of both branches, in which dimensions may be `?`: what
+ * stands around was checked with it, and the branch may fail there when it
+ * runs, as one of shape (4) does where (n) is due. */
 static const Expr *fold_if(Program *p, Arena *arena, const Expr *e) {
   const Expr *c = e->args[0];
   if (c->kind != EX_CONST || c->constant->rank != 0) return e;
   if (uses_lazy(p, e) || !pass_may_rewrite(p, e->span)) return e;
   const Expr *taken = e->args[tensor_i64_at(c->constant, 0) ? 1 : 2];
-  if (taken->kind != EX_IF || taken->sugar != SUGAR_ELSE_IF)
-    return expr_of_type(p, arena, taken, e);
-  Expr *alone = arena_copy(arena, taken, sizeof *taken);
-  if (!alone) return e;
-  alone->sugar = e->sugar == SUGAR_ELSE_IF ? SUGAR_ELSE_IF : SUGAR_NONE;
-  return alone;
+  return expr_of_type(p, arena, standing_alone(arena, taken, e), e);
 }
 
 const Expr *expr_fold(Program *p, Arena *arena, const Expr *e) {

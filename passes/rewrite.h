@@ -56,7 +56,8 @@ bool expr_joins_types(const Expr *e);
  * The checker knows more of it where it knows that value. */
 bool expr_computes_shape(const Expr *e);
 /* The expression, to stand in the place of another one: where its text leaves
- * its type to its place, as that of `fail` does, as the value of a `let`. */
+ * its type to its place, as that of `fail` does, or its type is another, as the
+ * value of a `let` of that type. */
 const Expr *expr_of_type(Program *p, Arena *arena, const Expr *e,
                          const Expr *place);
 /* Does a call of this function mean no more than its body with the arguments in

@@ -263,6 +263,25 @@ END
 is(opt($any, '--verify', '--passes', $_)->{err}, '', "fail keeps its type: $_")
     for qw(Inline FoldConstant PartialEval);
 
+# The branch of a literal condition keeps the type of both: it fails when it runs,
+# as before, and is not refused.
+my $never = <<'END';
+def @f[n: Dim](%x: Tensor[(n, 3), float32]) -> Tensor[(n, 3), float32] {
+  if (False) { %x } else if (True) { zeros(shape=[4, 3]) } else { %x }
+}
+def @g[n: Dim](%x: Tensor[(n, 3), float32]) -> Tensor[(n, 3), float32] {
+  %x + if (True) { zeros(shape=[4, 3]) } else { %x }
+}
+@f(ones(shape=[2, 3]));
+END
+for my $after ('', ',ToANormalForm,DeadCodeElimination', ',Inline,PartialEval',
+               ',ToGraphNormalForm') {
+  my $run = opt($never, '--verify', '--passes', "FoldConstant$after");
+  gives($run, 0, qr/zeros/, '', "a branch that never fits: FoldConstant$after");
+  gives(rly(spew($made, $run->{out})), 2, '', qr/\(4, 3\).*n is 2/,
+        'which fails when it runs');
+}
+
 # LambdaLift gives each function a name of its own, in time that is linear.
 my $fns = join '', map { "  let %l$_ = \@map(fn (%y: int32) { %y + %x + $_ }, Nil);\n" }
     1 .. 20000;

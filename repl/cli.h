@@ -30,7 +30,8 @@ typedef struct Cli {
   const char *import_as;
   bool import_test, external;
   uint64_t opset;
-  bool level0, level1, level2, dump_pipeline, print_changed, time_passes;
+  const char *level; /* "-O2": the last one given; NULL: none */
+  bool dump_pipeline, print_changed, time_passes;
   bool fast_math, verify, bisect;
   const char *reduce;
   double trial_timeout;
@@ -53,6 +54,10 @@ typedef struct Cli {
   TextList input, output, expect, frame, hop; /* of streams */
   TextList words; /* the words that are not flags: files, arguments */
 } Cli;
+
+static inline int cli_level(const Cli *cli, int otherwise) {
+  return cli->level ? cli->level[2] - '0' : otherwise;
+}
 
 /* The commands, as a set for flags. */
 enum {

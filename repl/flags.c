@@ -21,6 +21,7 @@
 
 typedef enum FlagKind {
   SET,
+  LEVEL, /* the flag is the value: the last one counts */
   TEXT,
   LIST,
   COUNT,
@@ -134,6 +135,7 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
   void *at = (char *)cli + f->field;
   switch (f->kind) {
     case SET: *(bool *)at = true; return true;
+    case LEVEL: *(const char **)at = f->text; return true;
     case TEXT: *(const char **)at = value; return true;
     case LIST: return list_add(at, value);
     case COUNT: return read_count(value, at);

@@ -128,14 +128,14 @@ static bool add_rules(Opt *o) {
 static bool read_passes(Opt *o) {
   const Cli *cli = o->h->cli;
   Pipeline *pipeline = arena_alloc(&o->arena, sizeof *pipeline);
-  int level = cli->level0 ? 0 : cli->level2 ? 2 : 1;
+  int level = cli_level(cli, 1);
   if (!pipeline) return false;
   pipeline->count = 0;
   const char *text = cli->passes ? cli->passes
                      : cli->exec.count + cli->rules.count == 0
                          ? pipeline_level(level)
-                     : cli->level1 || level != 1 ? pipeline_level(level)
-                                                 : "";
+                     : cli->level ? pipeline_level(level)
+                                  : "";
   if (!pipeline_read(o->h->program->ir, "--passes", text, pipeline))
     return false;
   size_t count = (size_t)pipeline->count + (size_t)cli->exec.count;

@@ -112,7 +112,7 @@ static rly_status add_at_level(Host *h, int level) {
 
 static rly_status add_program(Host *h, int *args) {
   const Cli *cli = h->cli;
-  int level = cli->level2 ? 2 : cli->level1 ? 1 : 0;
+  int level = cli_level(cli, 0);
   *args = !cli->eval && cli->words.count > 0;
   if (level > 0) return add_at_level(h, level);
   if (cli->eval)

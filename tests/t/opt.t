@@ -282,6 +282,12 @@ for my $after ('', ',ToANormalForm,DeadCodeElimination', ',Inline,PartialEval',
         'which fails when it runs');
 }
 
+# Of levels the last one counts, as for compilers.
+gives(opt("1;\n", '-O2', '-O0', '-O1', '--dump-pipeline'), 0,
+      opt("1;\n", '-O1', '--dump-pipeline')->{out}, '', 'the last level counts');
+gives(rly('run', '-O2', '-O0', spew($path, '1 / 0;')), 2, '',
+      qr/^\Q$path\E:1:/, 'of run as well');
+
 # LambdaLift gives each function a name of its own, in time that is linear.
 my $fns = join '', map { "  let %l$_ = \@map(fn (%y: int32) { %y + %x + $_ }, Nil);\n" }
     1 .. 20000;

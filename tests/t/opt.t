@@ -263,8 +263,8 @@ END
 is(opt($any, '--verify', '--passes', $_)->{err}, '', "fail keeps its type: $_")
     for qw(Inline FoldConstant PartialEval);
 
-# The branch of a literal condition keeps the type of both: it fails when it runs,
-# as before, and is not refused.
+# The branch of a literal condition keeps the type of both: it fails when it
+# runs, as before, and is not refused.
 my $never = <<'END';
 def @f[n: Dim](%x: Tensor[(n, 3), float32]) -> Tensor[(n, 3), float32] {
   if (False) { %x } else if (True) { zeros(shape=[4, 3]) } else { %x }
@@ -277,22 +277,24 @@ END
 for my $after ('', ',ToANormalForm,DeadCodeElimination', ',Inline,PartialEval',
                ',ToGraphNormalForm') {
   my $run = opt($never, '--verify', '--passes', "FoldConstant$after");
-  gives($run, 0, qr/zeros/, '', "a branch that never fits: FoldConstant$after");
+  gives($run, 0, qr/zeros/, '', "a branch never fits: FoldConstant$after");
   gives(rly(spew($made, $run->{out})), 2, '', qr/\(4, 3\).*n is 2/,
         'which fails when it runs');
 }
 
 # Of levels the last one counts, as for compilers.
 gives(opt("1;\n", '-O2', '-O0', '-O1', '--dump-pipeline'), 0,
-      opt("1;\n", '-O1', '--dump-pipeline')->{out}, '', 'the last level counts');
+      opt("1;\n", '-O1', '--dump-pipeline')->{out}, '',
+      'the last level counts');
 gives(rly('run', '-O2', '-O0', spew($path, '1 / 0;')), 2, '',
       qr/^\Q$path\E:1:/, 'of run as well');
 
 # LambdaLift gives each function a name of its own, in time that is linear.
-my $fns = join '', map { "  let %l$_ = \@map(fn (%y: int32) { %y + %x + $_ }, Nil);\n" }
-    1 .. 20000;
-my $lifted = opt("def \@lifted_fn1() { 0 }\ndef \@f(%x: int32) {\n$fns  %x\n}\n",
-                 '--timeout', 60, '--passes', 'LambdaLift')->{out};
+my $fns = join '', map {
+  "  let %l$_ = \@map(fn (%y: int32) { %y + %x + $_ }, Nil);\n"
+} 1 .. 20000;
+$fns = "def \@lifted_fn1() { 0 }\ndef \@f(%x: int32) {\n$fns  %x\n}\n";
+my $lifted = opt($fns, '--timeout', 60, '--passes', 'LambdaLift')->{out};
 is(() = $lifted =~ /^def \@lifted_fn\d*\(/mg, 20001, 'lifted functions');
 
 # A module with state keeps what a host calls, and its imports.

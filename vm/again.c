@@ -243,6 +243,8 @@ void again_begin(Session *s, bool counted) {
 
 void again_forget(Session *s) {
   set_region(s, NULL);
+  if (s->dead_dual) obj_drop(&s->store, &s->dead_dual->obj);
+  s->dead_dual = NULL;
   s->again = (Again){.next = UINT64_MAX, .wanted = UINT64_MAX};
 }
 

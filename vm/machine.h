@@ -111,8 +111,10 @@ struct Session {
   bool unwound;          /* everything is, after a fault */
   int level;             /* of differentiation within differentiation */
   uint64_t record_count; /* of operators, so far */
-  size_t tape_start;     /* bytes that were live when the outermost run began */
-  int loop_depth;        /* of loops that instructions began */
+  /* The Dual of a scalar that died, for the next one (stretch.c); or NULL. */
+  Cell *dead_dual;
+  size_t tape_start; /* bytes that were live when the outermost run began */
+  int loop_depth;    /* of loops that instructions began */
   Again again;
   Diag *fault; /* of this run, or NULL */
   SessionStats stats;

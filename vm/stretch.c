@@ -51,6 +51,31 @@ static int look_at(const Session *s, const uint16_t *list, int n,
   return level;
 }
 
+/* A loop that carries a scalar drops its Dual where a stretch begins and makes
+ * another where it ends.  Of a Dual that dies and whose record is taken care
+ * of, the memory and that of the scalar below it serve the next one. */
+static bool keep_dead(Session *s, Cell *dual) {
+  Tensor *t = dual->fields[0].tensor;
+  if (s->dead_dual || !obj_unshared(&t->obj) || !buffer_writable(t->buffer))
+    return false;
+  clear_field(dual, 1);
+  s->dead_dual = dual;
+  return true;
+}
+
+static bool revive_dead(Session *s, DType dtype, Value bits, Cell *record,
+                        int index, Value *out) {
+  Cell *dual = s->dead_dual;
+  if (!dual || dual->fields[0].tensor->dtype != dtype) return false;
+  s->dead_dual = NULL;
+  bits_store(dtype, dual->fields[0].tensor->data, bits);
+  obj_keep(&record->obj);
+  set_field(dual, 1, (Value){.cell = record});
+  dual->fields[2].bits = (uint64_t)index;
+  out->cell = dual;
+  return true;
+}
+
 /* The value below the record, scalars as bits, and a reference to the record if
  * `keeps`.  Takes the register's value; of a Dual that dies the references pass
  * on. */
@@ -63,10 +88,11 @@ static Value take_primal(Session *s, const Type *type, const Input *input,
     dies = input->active.obj == value.obj && obj_unshared(value.obj);
   }
   if (scalar) bits = bits_load((DType)type->dtype, primal.tensor->data);
+  if (dies && !keeps) obj_drop(&s->store, &input->record->obj);
+  if (dies && scalar && keep_dead(s, value.cell)) return bits;
   if (dies) {
     pool_free(&s->store.heap.pool, value.cell,
               sizeof(Cell) + 3 * sizeof(Value));
-    if (!keeps) obj_drop(&s->store, &input->record->obj);
     if (scalar) tensor_drop(&s->store.heap, primal.tensor);
   } else {
     if (input->record && keeps) obj_keep(&input->record->obj);
@@ -92,8 +118,8 @@ static Cell *record_new(Session *s, const StretchSite *site, int level) {
 /* --- Steps of a loop ------------------------------------------------------ */
 
 /* The record that was made last, if it is of this stretch and an input is its
- * result; or NULL.  No record lies between two steps of one, so that
- * the sweep comes to them one after the other. */
+ * result; or NULL.  No record lies between two steps of one, so that the sweep
+ * comes to them one after the other. */
 static Cell *record_before(const Session *s, const StretchSite *site, int level,
                            const Input *inputs) {
   uint64_t order = order_at(level, s->record_count);
@@ -228,12 +254,16 @@ static bool wrap(Session *s, const Type *type, Value v, Cell *record, int index,
   Value boxed = v;
   *out = v;
   if (!is_float(type)) return true;
-  if (type_is_scalar(type))
+  bool scalar = type_is_scalar(type);
+  if (scalar && record &&
+      revive_dead(s, (DType)type->dtype, v, record, index, out))
+    return true;
+  if (scalar)
     boxed.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, v);
   if (!boxed.tensor) return false;
   *out = boxed;
   if (!record || dual_new(s, boxed, record, index, out)) return true;
-  if (type_is_scalar(type)) tensor_drop(&s->store.heap, boxed.tensor);
+  if (scalar) tensor_drop(&s->store.heap, boxed.tensor);
   return false;
 }
 

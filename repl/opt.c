@@ -19,6 +19,7 @@
 #include "repl/guard.h"
 #include "repl/opt_command.h"
 #include "repl/passes.h"
+#include "repl/rules.h"
 
 /* --- Flags ---------------------------------------------------------------- */
 
@@ -33,36 +34,24 @@ static bool read_print(Opt *o, const char *name, bool *all,
 
 /* --- Rules ---------------------------------------------------------------- */
 
-static bool names_rule(const Cli *cli, const Name *name) {
-  for (int i = 0; i < cli->rule.count; i++) {
-    const char *text = cli->rule.items[i];
-    if (strcmp(text + (*text == '@'), name->text) == 0) return true;
-  }
-  return false;
-}
-
 static bool is_wanted(const Cli *cli, const Item *item) {
   if (item->kind != ITEM_RULE) return false;
-  if (cli->rule.count) return names_rule(cli, item->name);
+  if (cli->rule.count) return rule_is_named(cli, item);
   return item->grade.kind == GRADE_BITS || cli->fast_math;
 }
 
-/* Each of --rule must be one of the rules. */
-static bool all_found(Opt *o, const RuleList *rules, const RuleList *all) {
-  const TextList *wanted = &o->h->cli->rule;
-  for (int i = 0; i < wanted->count; i++) {
-    const char *text = wanted->items[i] + (*wanted->items[i] == '@');
-    bool found = false;
-    for (int k = 0; k < rules->count && !found; k++)
-      found = strcmp(rules->items[k]->name->text, text) == 0;
-    if (found) continue;
-    Diag *d = diag_error(o->h->program->ir->diags, E0520, SPAN_NONE,
-                         "no rule `@%s` in the files of --rules", text);
-    Suggestion near = suggestion_for(text);
-    for (int k = 0; k < all->count; k++)
-      suggestion_offer(&near, all->items[k]->name->text);
-    if (near.best) diag_hint(d, "did you mean `@%s`?", near.best);
+/* That rules were given and none is applied, is for their user to know. */
+static bool check_wanted(Opt *o, size_t found, size_t wanted) {
+  Diags *diags = o->h->program->ir->diags;
+  const TextList *files = &o->h->cli->rules;
+  if (files->count && !found) {
+    diag_error(diags, E0520, SPAN_NONE, "%s has no rules", files->items[0]);
     return false;
+  }
+  if (found && !wanted) {
+    Diag *d = diag_warning(diags, W0006, SPAN_NONE,
+                           "no rule is applied: none has grade bits");
+    diag_hint(d, "--fast-math applies the others as well, --rule NAME one");
   }
   return true;
 }
@@ -70,7 +59,6 @@ static bool all_found(Opt *o, const RuleList *rules, const RuleList *all) {
 /* The rules belong to the host's program. */
 static bool read_rules(Opt *o, RuleList *rules) {
   const Cli *cli = o->h->cli;
-  RuleList all = {0};
   VEC(const Item *) found, wanted;
   VEC_INIT(&found, o->arena.mem);
   VEC_INIT(&wanted, o->arena.mem);
@@ -84,9 +72,9 @@ static bool read_rules(Opt *o, RuleList *rules) {
       if (is_wanted(cli, &u->items[k])) VEC_PUSH(&wanted, &u->items[k]);
     }
   }
-  all = (RuleList){(int)found.len, found.data};
   *rules = (RuleList){(int)wanted.len, VEC_TO_ARENA(&wanted, &o->arena)};
-  ok = ok && rules->items && all_found(o, rules, &all);
+  ok = ok && rules->items && rules_are_there(o->h, found.len, found.data) &&
+       check_wanted(o, found.len, wanted.len);
   VEC_DONE(&found);
   VEC_DONE(&wanted);
   return ok;

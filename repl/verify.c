@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "repl/rules.h"
 #include "repl/verify.h"
 
 enum {
@@ -27,7 +28,8 @@ typedef struct Verify {
   uint64_t trials, seed;
   double budget;
   StrBuf out;
-  int rules, refuted;
+  VEC(const Item *) met; /* all rules of the files so far */
+  int refuted;
   bool stopped;
 } Verify;
 
@@ -284,7 +286,6 @@ static bool verify_flat(Verify *v, const Item *item, bool last) {
   ok = ok && !mem_exhausted(v->h->program->mem);
   if (ok && f.instances == 0) ok = report_unsatisfied(v, item);
   else if (ok && (last || f.refuted)) {
-    v->rules++;
     v->refuted += f.refuted;
     if (v->h->cli->json) {
       strbuf_addf(&v->out, "{\"rule\": \"%s\", \"grade\": \"",
@@ -303,29 +304,22 @@ static bool verify_flat(Verify *v, const Item *item, bool last) {
   return ok && !v->stopped;
 }
 
-static bool is_named(const Cli *cli, const char *name) {
-  for (int i = 0; i < cli->rule.count; i++)
-    if (!strcmp(cli->rule.items[i] + (*cli->rule.items[i] == '@'), name))
-      return true;
-  return cli->rule.count == 0;
-}
-
 static bool verify_file(Verify *v, const char *path) {
   Host *h = v->h;
   Unit *u = program_parse_file(h->program, path);
   bool ok = u && unit_check(h->program->ir, u);
-  int before = v->rules;
+  size_t before = v->met.len;
   bool all = true;
   for (int i = 0; ok && i < u->item_count && !v->stopped; i++) {
     const Item *item = &u->items[i];
-    if (item->kind == ITEM_RULE && is_named(h->cli, item->name->text))
+    if (item->kind != ITEM_RULE) continue;
+    VEC_PUSH(&v->met, item);
+    if (!h->cli->rule.count || rule_is_named(h->cli, item))
       all &= verify_rule(v, item);
   }
-  if (ok && all && v->rules == before) {
-    diag_error(
-        h->program->ir->diags, E0906, SPAN_NONE,
-        h->cli->rule.count ? "%s has no rule of that name" : "%s has no rules",
-        path);
+  if (ok && v->met.len == before) {
+    diag_error(h->program->ir->diags, E0906, SPAN_NONE, "%s has no rules",
+               path);
     ok = false;
   }
   v->stopped |= mem_exhausted(h->program->mem);
@@ -341,9 +335,13 @@ static int verify_main(Host *h) {
               .budget = cli->budget > 0 ? cli->budget : SECONDS};
   if (!cli->words.count) return host_usage(h, "verify needs a file of rules");
   strbuf_init(&v.out, h->program->mem);
+  VEC_INIT(&v.met, h->program->mem);
   bool ok = true;
   for (int i = 0; i < cli->words.count && !v.stopped; i++)
     ok &= verify_file(&v, cli->words.items[i]);
+  if (ok && !v.stopped) ok = rules_are_there(h, v.met.len, v.met.data);
+  if (!v.stopped) host_report(h);
+  VEC_DONE(&v.met);
   strbuf_done(&v.out);
   if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
   return ok && !v.refuted ? 0 : 1;

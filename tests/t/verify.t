@@ -99,10 +99,12 @@ gives(rly('verify', $rules, '--rule', '@wrong', '--seed', 7), 1,
       'another seed');
 gives(rly('verify', $rules, '--rule', 'never'), 1, '',
       qr/E0906.*no instance of `\@never`/, 'a rule that nothing satisfies');
-gives(rly('verify', $rules, '--rule', 'right', '--rule', 'none'), 0,
-      qr/^\@right: held/, '', 'other names');
-gives(rly('verify', $rules, '--rule', 'none'), 1, '',
-      qr/E0906.*has no rule of that name/, 'no such rule');
+gives(rly('verify', $rules, '--rule', 'right', '--rule', 'wrang'), 1,
+      qr/^\@right: held/, qr/no rule `\@wrang`.*did you mean `\@wrong`\?/s,
+      'no such rule');
+gives(rly('verify', $rules, 'stdlib/rules/CanonicalizeOps.rly', '--rule',
+          'right'), 0, qr/^\@right: held[^\n]*\n\z/, '',
+      'a rule of one of the files');
 gives(rly('verify'), 1, '', qr/verify needs a file/, 'no file');
 my @json = map { JSON::PP::decode_json($_) }
   split /\n/, rly('verify', $rules, '--json', '--rule', 'right', '--rule',

@@ -9,8 +9,9 @@
 static Val *filled(const Said *s, Val *shape, double number) {
   DType dtype = (DType)s->type->dtype;
   int64_t one = 1;
+  if (!shape) return NULL;
   Tensor *t = program_tensor_new(s->x->p, dtype, 1, &one);
-  if (!t || !shape) return NULL;
+  if (!t) return NULL;
   bits_store(dtype, t->data, bits_from_f64(dtype, number));
   t = program_constant_take(s->x->p, t);
   OnnxNode *n = t ? said_over(s, "ConstantOfShape", 1, &shape) : NULL;

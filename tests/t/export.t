@@ -184,6 +184,9 @@ refused('def @main(%n: int32, %k: Option[int32]) -> int32 {
   if (%n == 0) { 1 } else { 1 + @main(%n - 1, Some(%n)) }
 }', qr/E0809.*`%k`, an Option that the run knows, changes/,
         'nor an Option');
+refused('def @main(%x: Tensor[(?), float32]) {
+  zeros(shape=unique(%x).3, dtype="float32")
+}', qr/E0809.*no operator for this `unique`/, 'zeros of a shape that is refused');
 refused('def @main(%n: int32, %c: bool) -> int32 {
   if (%c) { 1 } else { %n + @main(%n, %c) }
 }', qr/E0809.*changes nothing, so it has no end/, 'recursion without an end');

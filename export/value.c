@@ -409,6 +409,10 @@ bool val_agree(Export *x, const Val *a, const Val *b, Span at) {
   if (val_is_slot(x, a) && val_is_slot(x, b)) return true;
   if (a->kind == VAL_FN || b->kind == VAL_FN)
     return refuse(x, at, "which function this is depends on the run") != NULL;
+  if (a->kind == VAL_DATA && a->ctor != b->ctor && list_cons(a->type))
+    return refuse(x, at,
+                  "how long this list is depends on the run, and its elements "
+                  "are no tensors, as those of a sequence are") != NULL;
   if (a->kind != b->kind || a->count != b->count || a->ctor != b->ctor)
     return refuse(x, at,
                   "which constructor this value has depends on the "

@@ -17,7 +17,7 @@
 
 typedef struct Reading {
   rly_program *p;
-  const char *label;
+  const char *label, *text;
   /* the dtype asked for; DTYPE_NONE until the first element decides */
   DType dtype;
   int rank;
@@ -32,6 +32,16 @@ static bool refuse(Reading *l, const Expr *e, const char *why) {
   return false;
 }
 
+/* The text is no literal; it may be the name of a file. */
+static bool refuse_kind(Reading *l, const Expr *e) {
+  Diag *d = diag_error(l->p->ir->diags, E0504, e ? e->span : SPAN_NONE,
+                       "`%s`: expected a literal", l->label);
+  size_t len = strlen(l->text);
+  if (len > 4 && !strcmp(l->text + len - 4, ".npy"))
+    diag_hint(d, "%s=@%s reads it from the file", l->label, l->text);
+  return false;
+}
+
 /* --- Shape -------------------------------------------------------------- */
 
 /* [[1, 2], [3, 4]] has the shape (2, 2): the counts down the first elements.
@@ -41,8 +51,7 @@ static bool find_shape(Reading *l, const Expr *e) {
     if (l->rank == RANK_MAX) return refuse(l, e, "more than 8 brackets deep");
     l->shape[l->rank++] = e->count;
   }
-  if (e->kind != EX_CONST || e->constant->rank)
-    return refuse(l, e, "expected a literal");
+  if (e->kind != EX_CONST || e->constant->rank) return refuse_kind(l, e);
   if (l->dtype == DTYPE_NONE) l->dtype = e->constant->dtype;
   return true;
 }
@@ -97,9 +106,8 @@ static bool element(Reading *l, const Expr *e) {
  * the first path. */
 static bool fill(Reading *l, const Expr *e, int depth) {
   if (depth == l->rank)
-    return e->kind == EX_CONST && !e->constant->rank
-               ? element(l, e)
-               : refuse(l, e, "expected a literal");
+    return e->kind == EX_CONST && !e->constant->rank ? element(l, e)
+                                                     : refuse_kind(l, e);
   if (e->kind != EX_BRACKET || e->count != l->shape[depth])
     return refuse(l, e, "rows of different lengths");
   for (int i = 0; i < e->count; i++)
@@ -153,11 +161,11 @@ Tensor *literal_read(rly_program *p, const char *label, const char *text,
   Unit *unit;
   if (!source || parse_unit(p->ir, source, (ParseOptions){0}, &unit))
     return NULL;
-  Reading l = {.p = p, .label = label, .dtype = want};
+  Reading l = {.p = p, .label = label, .text = text, .dtype = want};
   Tensor *t = NULL;
   if (unit->item_count == 1 && unit->items[0].kind == ITEM_EXPR)
     t = literal_tensor(&l, unit->items[0].expr);
-  else refuse(&l, NULL, "expected a literal");
+  else refuse_kind(&l, NULL);
   program_drop_unit(p->ir, unit);
   return t;
 }

@@ -165,5 +165,8 @@ gives(rly('run', $list, 'xs.0=1', 'xs.1=[2, 3]'), 0,
 gives(rly('run', $list, 'xs=[2, 3]'), 1, '',
       qr/E0503.*`xs` is a list.*element by element.*xs\.0=VALUE xs\.1=VALUE/s,
       'a list by its own name');
+gives(rly('-e', 'param @w: float32; @w;', 'w=dir/w.npy'), 1, '',
+      qr/E0504.*expected a literal.*w=\@dir\/w\.npy reads it from the file/s,
+      "a file's name without the sign for one");
 
 done_testing();

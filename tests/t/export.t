@@ -186,7 +186,8 @@ refused('def @main(%n: int32, %k: Option[int32]) -> int32 {
         'nor an Option');
 refused('def @main(%x: Tensor[(?), float32]) {
   zeros(shape=unique(%x).3, dtype="float32")
-}', qr/E0809.*no operator for this `unique`/, 'zeros of a shape that is refused');
+}', qr/E0809.*no operator for this `unique`/,
+        'zeros of a shape that is refused');
 refused('def @main(%xs: List[int32]) { @zip(%xs, %xs) }',
         qr/refused\.rly:1:\d+: error\[E0809\].*elements are no tensors/,
         'a list of pairs of the run');

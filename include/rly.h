@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* rly: an interpreter for a typed functional tensor IR, as a library.
  *
  *   rly_context *cx = rly_context_new(NULL);

@@ -1,4 +1,5 @@
 ;;; rly-mode.el --- Programs of rly, a typed tensor IR  -*- lexical-binding: t -*-
+;; SPDX-License-Identifier: Apache-2.0
 
 ;;; Commentary:
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """rly: a typed functional language for tensors, from Python.
 
     >>> import numpy as np, rly

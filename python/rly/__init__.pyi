@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from collections.abc import (Callable, Iterable, Iterator, Mapping,
                              MutableMapping)
 from os import PathLike

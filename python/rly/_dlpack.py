@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DLPack: tensors of torch, jax and others, to rly and back without a copy, and
 those of dtypes that numpy has not (bfloat16).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files in memory: a mapping of paths to bytes in place of the system's files."""
 import itertools
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The C library: where it is, what rly.h declares, and errors as exceptions.
 
 The declarations are read from rly.h itself, so that nothing is written twice.
@@ -29,7 +30,7 @@ def _first(named, candidates, what):
 def _declarations(header):
     """What of the header a parser of plain C declarations reads."""
     text = Path(header).read_text(encoding="utf-8")
-    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
     text = text.replace('extern "C" {', "")
     lines, inside = [], 0
     for line in text.splitlines():

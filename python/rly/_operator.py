@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators in Python: functions of arrays that a program calls.
 
 The function sees the operands as arrays over rly's memory, which are read-only

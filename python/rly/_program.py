@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs, their functions, and sessions that run them."""
 import inspect
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values on both sides: numpy arrays, tuples, lists and data to rly and back.
 
     rly                        Python

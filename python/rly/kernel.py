@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A kernel for Jupyter: cells are rly.
 
     python3 -m rly.kernel install [--user | --prefix DIR]"""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cells of rly in IPython, among those of Python:
 
     %load_ext rly

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cells of rly in notebooks: what the kernel and IPython's magics share.
 
 A Notebook is a program that grows cell by cell, and a session that runs it.  A

@@ -1,3 +1,4 @@
+" SPDX-License-Identifier: Apache-2.0
 " Comments, indentation and what belongs to a name.
 if exists('b:did_ftplugin')
   finish

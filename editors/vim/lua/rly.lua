@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The language server in Neovim, 0.7 or newer:
 --
 --   require('rly').setup()                  in init.lua

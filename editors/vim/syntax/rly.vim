@@ -1,3 +1,4 @@
+" SPDX-License-Identifier: Apache-2.0
 " Syntax of rly: Relay's text format with extensions.
 if exists('b:current_syntax')
   finish

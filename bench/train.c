@@ -4,7 +4,8 @@
  * A product x w' has two in its sweep, for x and for w, so a step's products
  * are three times those of its value; the input's own adjoint is left out where
  * nobody asks for it, which is not counted.  A figure is measured in turns with
- * the machine's own multiply-adds. */
+ * the machine's own multiply-adds.  The heap is as `rly train` has it. */
+#include "base/heap.h"
 #include "bench/bench.h"
 #include "bench/guest.h"
 
@@ -45,5 +46,6 @@ static bool measure(const Figure *f) {
 }
 
 void bench_train(Bench *b) {
+  heap_in_huge_pages();
   for (int i = 0; i < FIGURES; i++) b->failed |= !measure(&figures[i]);
 }

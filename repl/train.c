@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/inside.h"
 #include "repl/train.h"
 
 /* --- Interrupts ---------------------------------------------------------- */
@@ -304,5 +305,6 @@ int command_train(const Cli *cli) {
   if (!filled.shards) filled.shards = 1;
   if (!filled.keep) filled.keep = 2;
   if (!filled.epoch_steps) filled.epoch_steps = 100;
+  heap_in_huge_pages();
   return host_run(&filled, run_train);
 }

@@ -11,9 +11,14 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/diag.h"
+#include "base/heap.h"
 #include "base/pool.h"
+#include "base/sanitizer.h"
 
 /* --- Memory -------------------------------------------------------------- */
 
@@ -97,6 +102,40 @@ static void mem_aligns(void **state) {
     mem_free(&m, q, size);
   }
   unit_mem_done(&m);
+}
+
+/* What the system says of the mapping that holds a block: the line of flags,
+ * "hg" among them where huge pages were asked for. */
+static bool asks_for_huge_pages(const void *block) {
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  unsigned long from = 0, to = 0, at = (unsigned long)block;
+  char line[512];
+  bool here = false, asks = false;
+  while (maps && fgets(line, sizeof line, maps))
+    if (sscanf(line, "%lx-%lx ", &from, &to) == 2) here = from <= at && at < to;
+    else if (here && !strncmp(line, "VmFlags:", 8)) asks = strstr(line, " hg");
+  if (maps) fclose(maps);
+  return asks;
+}
+
+/* Blocks larger than what earlier tests have freed, so in the part by which the
+ * heap has grown, looked at in their middle; the second reuses the memory of
+ * the first. */
+static void heap_lies_in_huge_pages(void **state) {
+  (void)state;
+  /* a sanitizer's malloc has no such heap */
+  if (SANITIZER_ADDRESS || SANITIZER_THREAD ||
+      access("/sys/kernel/mm/transparent_hugepage", F_OK))
+    skip();
+  heap_in_huge_pages();
+  enum { SIZE = 8 << 20 };
+  char *block = malloc(SIZE);
+  assert_non_null(block);
+  assert_true(asks_for_huge_pages(block + SIZE / 2));
+  free(block);
+  block = malloc(SIZE);
+  assert_true(asks_for_huge_pages(block + SIZE / 2));
+  free(block);
 }
 
 /* --- Arenas, vectors, pools ---------------------------------------------- */
@@ -886,6 +925,7 @@ int main(void) {
       cmocka_unit_test(mem_fails_where_told),
       cmocka_unit_test(mem_is_shared_by_threads),
       cmocka_unit_test(mem_aligns),
+      cmocka_unit_test(heap_lies_in_huge_pages),
       cmocka_unit_test(arena_memory_is_zeroed_and_apart),
       cmocka_unit_test(arena_goes_beyond_the_limit),
       cmocka_unit_test(arena_draws_on_the_reserve),

@@ -204,7 +204,8 @@ static void disturb(Soak *k, Walker *w) {
   static Fault *const faults[] = {few_instructions, little_memory, shallow,
                                   failing_allocation};
   if (w->at == k->length) return;
-  rly_options limits = rly_session_limits(w->session);
+  rly_options limits = {0};
+  assert_int_equal(rly_session_limits(w->session, &limits), RLY_OK);
   rly_snapshot *before = rly_session_snapshot(w->session);
   assert_non_null(before);
   uint64_t draw = unit_random(&k->random);

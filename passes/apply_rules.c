@@ -85,6 +85,23 @@ static const Expr *apply_at(Applying *a, Surroundings *s, const Expr *e) {
   return e;
 }
 
+/* The field of what a rule has made a block of: (let %v = ...; (%a, %b)).0 has
+ * the field within, where a rule may fit.  NULL: none does. */
+static const Expr *field_within(Applying *a, Surroundings *s,
+                                const ExprMap *m) {
+  const Expr *e = m->made, *of = e->kind == EX_PROJ ? e->args[0] : NULL;
+  if (!of || of->kind != EX_BLOCK || of == m->walk.at->args[0]) return NULL;
+  const Block *block = of->block;
+  const Expr *field =
+      expr_field(s->arena, e->span, block->result, (int)e->index);
+  const Expr *made = apply_at(a, s, field);
+  if (made == field) return NULL;
+  Expr *whole =
+      expr_block(s->arena, e->span, block->count, block->bindings, made);
+  if (whole) whole->type = made->type;
+  return whole;
+}
+
 static void note_let(Surroundings *s, const ExprWalk *w, const Expr *value) {
   if (w->role != ROLE_VALUE) return;
   const Binding *b = &w->parent->block->bindings[w->index];
@@ -99,7 +116,8 @@ static const Expr *apply(void *data, Program *p, Arena *arena, const Expr *e) {
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
     if (m.walk.event != WALK_LEAVE) continue;
-    const Expr *made = apply_at(a, &s, m.made);
+    const Expr *made = field_within(a, &s, &m);
+    if (!made) made = apply_at(a, &s, m.made);
     if (made != m.made) expr_map_put(&m, made);
     if (made != m.walk.at && !ptrmap_has(&s.effects, made))
       ptrmap_put(&s.effects, made, ptrmap_get(&s.effects, m.walk.at));

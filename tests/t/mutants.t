@@ -14,22 +14,24 @@ use Test::More;
 my @all = map { mutants(slurp($_)) } glob 'stdlib/rules/*.rly';
 cmp_ok(scalar @all, '>=', 300, 'there are ' . @all . ' mutants');
 
-# Of which rules a mutant may survive, and why.
+# Which mutant of a rule may survive, and why.
 my %argued = (
-  bias_add_along => 'of numbers, the types demand what the condition does: it '
-    . 'is there for dimensions that only the run knows, and none are drawn',
+  # Without its condition: of numbers, the types demand what that does.  It is
+  # there for dimensions that only the run knows, and none are drawn.
+  bias_add_along => qr/\) : bits\s+\{/,
 );
 
 my (%verdicts, @alive);
 my $file = scratch('mutant.rly');
 for my $mutant (is_release() ? @all : one_in(3, 5, @all)) {
   my ($name, $text) = @$mutant;
-  my $run = rly('verify', '--json', '--budget', 1, spew($file, $text));
+  my $run = rly('verify', '--json', spew($file, $text));
   my $said = $run->{out} . $run->{err};
   my $verdict = $said =~ /"held": false/ ? 'refuted'
     : $said =~ /"code": "E0(?:[1-5]\d\d|90[1-5])"/ ? 'refused' : 'alive';
   $verdicts{$verdict}++;
-  push @alive, "$name:\n$text$said" if $verdict eq 'alive' && !$argued{$name};
+  my $argued = $argued{$name} && $text =~ $argued{$name};
+  push @alive, "$name:\n$text$said" if $verdict eq 'alive' && !$argued;
 }
 is_deeply(\@alive, [], 'none but those that are listed survives');
 cmp_ok($verdicts{alive} // 0, '<=', @all / 100,

@@ -360,6 +360,18 @@ becomes('SimplifyInference', $norm, 'nn.dropout(%x).0', '%x');
 becomes('SimplifyInference', $norm, 'nn.dropout(%x).1', 'ones_like(%x)');
 becomes('SimplifyInference', $norm, 'nn.batch_norm(%x, %v, %v, %v, %v).1',
         '%v');
+becomes('SimplifyInference', $norm,
+        'nn.batch_norm(nn.relu(%x), %v, %v, %v, abs(%v)).0',
+        'let %v1: Tensor[(2, 3), float32] = nn.relu(%x); ' .
+        'let %v2: Tensor[(3), float32] = abs(%v); ( let %s: Tensor[(3), ' .
+        'float32] = rsqrt(%v2 + 1e-05f) * %v; ' .
+        '%v1 * %s + (negative(%v) * %s + %v) )');
+becomes('SimplifyInference', $norm,
+        'let %t = nn.batch_norm(%x, %v, %v, %v, %v); (%t.2, %t.0)',
+        'let %t: (Tensor[(2, 3), float32], Tensor[(3), float32], ' .
+        'Tensor[(3), float32]) = ( ( let %s: Tensor[(3), float32] = ' .
+        'rsqrt(%v + 1e-05f) * %v; %x * %s + (negative(%v) * %s + %v) ), ' .
+        '%v, %v ); (%t.2, %t.0)');
 becomes('SimplifyInference', $norm, 'nn.batch_norm(%h, %w, %w, %w, %w).0');
 becomes('SimplifyInference', $norm, 'nn.batch_norm(%q, %v, %v, %v, %v).0');
 becomes('SimplifyInference', $norm, 'nn.layer_norm(%x, %v, %v)');

@@ -5,45 +5,42 @@
 
 /* --- What the turns met --------------------------------------------------- */
 
-/* The type of what a sequence holds: of a tensor that, of a list an element. */
-static const Type *met_type(Export *x, const Slot *slot) {
-  return slot->type->kind == TY_TENSOR ? slot->type
-                                       : list_element(x, slot->type);
-}
-
 /* A sequence of such tensors.  It goes by the type of its elements, as no type
  * of the program is one of it; nothing but these functions sees it. */
 static OnnxValueType met_port(Export *x, const Slot *slot) {
-  OnnxValueType port = value_type(x, met_type(x, slot));
+  OnnxValueType port = value_type(x, slot->met);
   port.sequence = true;
   return port;
 }
 
 Val *met_input(Export *x, OnnxGraph *body, const Slot *slot) {
   const char *name = arena_printf(x->arena, "%s_met", slot->name);
-  Val *v = val_tensor(x, met_type(x, slot), onnx_name(x->w, name));
+  Val *v = val_tensor(x, slot->met, onnx_name(x->w, name));
   OnnxValueType port = met_port(x, slot);
   onnx_graph_input(x->w, body, v->name, &port);
   return v;
 }
 
 Val *met_none(Export *x, const Slot *slot) {
-  const Type *type = met_type(x, slot);
+  const Type *type = slot->met;
   OnnxNode *n = node_new(x, "SequenceEmpty");
   onnx_attr_int(x->w, n, "dtype", onnx_dtype_number((DType)type->dtype));
   return node_out(x, n, type);
 }
 
-bool may_be_met(const Loop *l, size_t count, const Slot *slots) {
+bool may_be_met(const Loop *l, size_t count, Slot *slots) {
   if (!count)
     return refuse(l->x, l->at->span,
                   "this recursion changes nothing, so it has no end") != NULL;
-  for (size_t i = 0; i < count; i++)
-    if (!met_type(l->x, &slots[i]))
+  for (size_t i = 0; i < count; i++) {
+    const Type *t = slots[i].type;
+    slots[i].met = t->kind == TY_TENSOR ? t : list_element(l->x, t);
+    if (!slots[i].met)
       return refuse(l->x, l->at->span,
                     "this recursion is no tail call, and `%%%s`, an Option "
                     "that the run knows, changes at each call",
                     slots[i].name) != NULL;
+  }
   return true;
 }
 
@@ -58,7 +55,7 @@ bool meet(const Loop *l, OnnxGraph *body, Val *const *met, Val *const *now,
                       "this recursion is no tail call, and its list `%%%s` "
                       "does not just lose its first element at each call",
                       slots[i].name) != NULL;
-      v = node_of(x, "SequenceAt", met_type(x, &slots[i]), 2,
+      v = node_of(x, "SequenceAt", slots[i].met, 2,
                   (Val *[]){v, val_number(x, DT_INT64, 0)});
     }
     Val *more =
@@ -75,7 +72,7 @@ bool meet(const Loop *l, OnnxGraph *body, Val *const *met, Val *const *now,
 static Slot *result_slots(const Loop *l, const Val *v, const Vals *values) {
   Export *x = l->x;
   Slot *slots = ARENA_ARRAY(x->arena, Slot, values->len + 1);
-  Slot of = {type_here(x, l->at->type), "result"};
+  Slot of = {type_here(x, l->at->type), "result", NULL};
   size_t next = 0;
   if (slots) carried_slots(l, v, of, values, &next, slots);
   return slots;

@@ -125,7 +125,7 @@ Val *step_args(Export *x, const Expr *end, const Self *self) {
   while (expr_walk_next(&w)) {
     bool block = w.at->kind == EX_BLOCK;
     if (block && w.event == WALK_ENTER) VEC_PUSH(&blocks, w.at);
-    if (block && w.event == WALK_LEAVE) blocks.len--;
+    if (block && w.event == WALK_LEAVE && blocks.len) blocks.len--;
     if (w.event != WALK_ENTER || !is_self_call(w.at, self)) continue;
     bool fine = true;
     for (size_t i = 0; fine && i < blocks.len; i++)

@@ -124,12 +124,12 @@ void carried_slots(const Loop *l, const Val *v, Slot of, const Vals *values,
   if (!parts) {
     const Type *first = values->data[*next]->type;
     bool tensor = t && t->kind == TY_TENSOR && first->kind == TY_TENSOR;
-    out[(*next)++] = (Slot){tensor ? t : first, of.name};
+    out[(*next)++] = (Slot){tensor ? t : first, of.name, NULL};
     return;
   }
   for (int i = 0; i < v->count; i++) {
     bool tuple = t && t->kind == TY_TUPLE && i < t->count;
-    Slot part = {tuple ? t->args[i] : NULL, of.name};
+    Slot part = {tuple ? t->args[i] : NULL, of.name, NULL};
     carried_slots(l, v->items[i], part, values, next, out);
   }
 }
@@ -143,7 +143,7 @@ static Slot *slots_of(const Loop *l, const Vals *values) {
   for (int i = 0; slots && i < l->fn->param_count; i++) {
     const Var *param = l->fn->params[i];
     Slot of = {param->type ? type_here(x, param->type) : NULL,
-               param->name->text};
+               param->name->text, NULL};
     if (l->self->changed[i])
       carried_slots(l, l->args[i], of, values, &next, slots);
   }

@@ -18,6 +18,8 @@ typedef struct Loop {
 typedef struct Slot {
   const Type *type;
   const char *name; /* that of its parameter */
+  const Type *met;  /* what a sequence of it holds (back.c): a tensor itself, of
+                       a list an element; NULL: nobody has asked */
 } Slot;
 
 /* --- loop.c --------------------------------------------------------------- */
@@ -39,8 +41,9 @@ bool body_outputs(Export *x, OnnxGraph *body, const Vals *next,
 
 /* --- back.c --------------------------------------------------------------- */
 
-/* Can the second loop have again what each slot was?  False after reporting. */
-bool may_be_met(const Loop *l, size_t count, const Slot *slots);
+/* Can the second loop have again what each slot was?  Sets what sequences of it
+ * hold.  False after reporting. */
+bool may_be_met(const Loop *l, size_t count, Slot *slots);
 /* What a slot was at the turns so far: an input of the body; nothing yet. */
 Val *met_input(Export *x, OnnxGraph *body, const Slot *slot);
 Val *met_none(Export *x, const Slot *slot);

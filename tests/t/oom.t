@@ -47,12 +47,16 @@ my $model = spew(scratch('reader.onnx'), slurp('examples/import/reader.onnx'));
 holds('import: allocations fail', -s => 97, -c => 'import', file => $model)
     if rly('import', $model)->{err} !~ /E0806/;
 
-# The writer, on a program with branches, loops and layers.
-my $programs = spew(scratch('programs.rly'),
-                    slurp('tests/export/programs.rly')
-                    =~ s/def \@collatz/def \@main/r);
-holds('export: allocations fail', -s => 97, -c => 'export', file => $programs)
-    if rly('export', $programs)->{err} !~ /E0806/;
+# The writer: branches in a loop, two loops there and back, two functions that
+# call each other.
+for my $entry (qw(collatz joined even)) {
+  my $programs = spew(scratch('programs.rly'),
+                      slurp('tests/export/programs.rly')
+                      =~ s/\@$entry\(/\@main(/gr);
+  holds("export of $entry: allocations fail", -s => 97, -c => 'export',
+        file => $programs)
+      if rly('export', $programs)->{err} !~ /E0806/;
+}
 # A server, which must go on: a conversation of each request.
 holds('lsp: allocations fail', -s => 197, -c => 'lsp',
       file => spew(scratch('messages'), Lsp->conversation));

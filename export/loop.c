@@ -277,8 +277,8 @@ static bool may_call_again(Export *x, const Fn *fn, const Expr *at) {
     if (a->fn != fn) continue;
     if (a->graph == x->graph) break;
     refuse(x, at->span,
-           "this recursion is no tail call, and how deep it goes depends on "
-           "the run");
+           "how deep this recursion goes depends on the run, and it is no tail "
+           "call, nor the only call of itself on each way");
     return false;
   }
   if (x->unrolled++ < UNROLLED_MOST) return true;

@@ -105,26 +105,40 @@ static void find_lines(Rerun *r, const Program *p) {
   }
 }
 
+/* The value's text in one line, owned: what ends a line of it, with the spaces
+ * that begin the next one, becomes a space. */
+static char *line_of_value(Host *h, rly_value *value) {
+  char *text = rly_value_text_fit(value, 0, 0);
+  char *line = text ? strdup(text) : NULL;
+  if (text) rly_text_free(h->cx, text);
+  char *to = line;
+  for (const char *at = line; at && *at; to++)
+    if (*at != '\n') *to = *at++;
+    else *to = ' ', at += 1 + strspn(at + 1, " ");
+  if (to) *to = 0;
+  return line;
+}
+
 /* Keeps the value for the page, the last of several on a line; elsewhere, and
  * for other files, writes it. */
 static void put_value(Rerun *r, Line at, rly_value *value) {
   Host *h = r->host;
   if (rly_value_is_unit(value)) return;
-  char *text = rly_value_text_fit(value, 0, 0);
+  char *text = line_of_value(h, value);
   if (!text) return;
   bool own = !strcmp(at.path, h->cli->words.items[0]);
   if (own && at.line && at.line <= r->beside_count) {
     free(r->beside[at.line - 1]);
-    r->beside[at.line - 1] = strdup(text);
-  } else {
-    char place[32];
-    snprintf(place, sizeof place, ":%u: ", at.line);
-    host_write(h, at.path, strlen(at.path));
-    host_write(h, place, strlen(place));
-    host_write(h, text, strlen(text));
-    host_write(h, "\n", 1);
+    r->beside[at.line - 1] = text;
+    return;
   }
-  rly_text_free(h->cx, text);
+  char place[32];
+  snprintf(place, sizeof place, ":%u: ", at.line);
+  host_write(h, at.path, strlen(at.path));
+  host_write(h, place, strlen(place));
+  host_write(h, text, strlen(text));
+  host_write(h, "\n", 1);
+  free(text);
 }
 
 static void show_value(void *rerun, rly_value *value) {

@@ -94,6 +94,12 @@ SKIP: {
   $s->ends(130, 'Ctrl-C');
 }
 
+# A matrix is in one line, too.
+spew($file, "[[1f, 2f], [3f, 4f]];\n");
+is(rly('watch', '--once', $file)->{out},
+   "$file:1: Tensor[(2, 2), float32] [[1.0, 2.0], [3.0, 4.0]]\n",
+   'a value is a line');
+
 # Once, as a tool asks that shows values beside lines.
 spew($file, "1 + 1;\n2 / 0;\n3;\n");
 my $once = rly('watch', '--once', $file);

@@ -41,7 +41,7 @@ static bool deep_holds(const SplitPiece *p, uintptr_t here) {
 static bool deep_take(Mem *m, size_t split, size_t levels) {
   Mem *root = mem_root(m);
   size_t room = stack_high(root->stack) - stack_low(root->stack);
-  room -= SPLIT_RESERVE;
+  room = room > SPLIT_RESERVE ? room - SPLIT_RESERVE : 0;
   if (split < root->stack_split) split = root->stack_split;
   if (levels < root->stack_levels) levels = root->stack_levels;
   size_t more = split - root->stack_split + (levels - root->stack_levels);

@@ -52,6 +52,7 @@ DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all \
                   libprotobuf-c-dev protobuf-c-compiler
 WEB_PACKAGES   := clang lld llvm wasi-libc libclang-rt-dev-wasm32 dpkg-dev \
                   brotli $(if $(shell command -v node),,nodejs npm)
+MUSL_PACKAGES  := musl-tools
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 # --- Version ----------------------------------------------------------------
@@ -426,6 +427,9 @@ deps-bench:     ## install the peers that `make bench` compares with
 deps-neon:      ## install the compiler and the emulator of `make neon`
 	@.ci/deps $(NEON_PACKAGES)
 
+deps-musl:      ## install the compiler of `make musl`
+	@.ci/deps $(MUSL_PACKAGES)
+
 deps-onnx:      ## install the reader of ONNX files and the data of its tests
 	@.ci/deps $(ONNX_PACKAGES)
 
@@ -511,6 +515,9 @@ web-core:       ## build/wasm/rly.wasm, the program as WebAssembly
 
 test-web: all web-core ## the suites and examples in it, against this build
 	@node tests/web/agree.mjs $(RLY) build/wasm/rly.wasm
+
+musl: all       ## every source against musl's headers, with warnings as errors
+	@tests/musl/run $(B)
 
 lint:           ## the order of the folders, line length, leftovers, layout
 	@tests/lint

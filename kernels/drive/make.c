@@ -52,20 +52,36 @@ static int64_t range_count(DType dtype, Range r) {
                    bits_to_i64(dtype, r.step));
 }
 
+enum { RUN = 256 }; /* elements that are made at a time */
+
+/* out[i] = f(a[i], b) for n elements that lie side by side; b is one element,
+ * or NULL for a strip of one operand. */
+static void run_strip(StripFn f, int64_t n, const void *a, const char *b,
+                      char *out) {
+  f(&(Strip){.n = n, .out = out, .out_step = 1, .in = {a, b}, .step = {1, 0}});
+}
+
 /* Writes start + i * step in the operands' dtype; each operation rounds or
- * wraps as `multiply` and `add` do.  A running sum would add up its errors. */
+ * wraps as `multiply` and `add` do, of which these are the strips.  A running
+ * sum would add up its errors. */
 static bool range_fill(OpCall *call, Tensor *out, DType dtype, Range r) {
-  ScalarFn add = op_scalar(OP_ADD, dtype, dtype);
-  ScalarFn multiply = op_scalar(OP_MULTIPLY, dtype, dtype);
-  ScalarFn convert = op_scalar(OP_CAST, dtype, out->dtype);
-  size_t size = dtype_size(out->dtype);
-  int fail = 0;
-  for (int64_t i = 0; i < out->shape[0]; i++) {
+  StripFn number = strip_of_cast(DT_INT64, dtype);
+  StripFn multiply = strip_of(OP_MULTIPLY, dtype),
+          add = strip_of(OP_ADD, dtype);
+  StripFn convert = strip_of_cast(dtype, out->dtype);
+  char step[sizeof(Value)], start[sizeof(Value)], at[RUN * sizeof(Value)];
+  int64_t places[RUN];
+  bits_store(dtype, step, r.step);
+  bits_store(dtype, start, r.start);
+  for (int64_t i = 0; i < out->shape[0]; i += RUN) {
     if (op_stopped(call)) return false;
-    Value at = bits_from_i64(dtype, i);
-    Value v = add(multiply(at, r.step, at, &fail), r.start, at, &fail);
-    bits_store(out->dtype, out->data + (size_t)i * size,
-               convert(v, v, v, &fail));
+    int64_t n = out->shape[0] - i < RUN ? out->shape[0] - i : RUN;
+    for (int64_t k = 0; k < n; k++) places[k] = i + k;
+    run_strip(number, n, places, NULL, at);
+    run_strip(multiply, n, at, step, at);
+    run_strip(add, n, at, start, at);
+    run_strip(convert, n, at, NULL,
+              out->data + i * (int64_t)dtype_size(out->dtype));
   }
   return true;
 }

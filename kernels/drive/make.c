@@ -69,7 +69,9 @@ static bool range_fill(OpCall *call, Tensor *out, DType dtype, Range r) {
   StripFn multiply = strip_of(OP_MULTIPLY, dtype),
           add = strip_of(OP_ADD, dtype);
   StripFn convert = strip_of_cast(dtype, out->dtype);
-  char step[sizeof(Value)], start[sizeof(Value)], at[RUN * sizeof(Value)];
+  Value step_bits, start_bits, elements[RUN];
+  char *step = (char *)&step_bits, *start = (char *)&start_bits;
+  char *at = (char *)elements;
   int64_t places[RUN];
   bits_store(dtype, step, r.step);
   bits_store(dtype, start, r.start);

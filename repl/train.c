@@ -290,7 +290,7 @@ static int run_train(Host *h) {
   host_report(h);
   train_leave(&t, code);
   if (t.session) host_session_free(h, t.session);
-  if (t.log && t.log != stdout) fclose(t.log);
+  code = train_log_close(&t, code);
   free(t.made);
   strbuf_done(&t.text);
   strbuf_done(&t.settings);

@@ -40,6 +40,7 @@ typedef struct Training {
   int64_t seen;      /* examples since then */
   double shown;      /* when the last line was written */
   FILE *log;
+  int log_error;    /* the first errno of a line that was not written; or 0 */
   const Team *team; /* of several processes; NULL: this one alone */
   bool agreed;      /* All processes know that it ends. */
   TeamSum *sum;     /* over the shards of all */
@@ -86,6 +87,8 @@ int train_write_weights(Training *t, const char *name);
 /* --- train_show.c --------------------------------------------------------- */
 
 int train_log_open(Training *t);
+/* The exit status: `status`, or 2 where that is 0 and a line is missing. */
+int train_log_close(Training *t, int status);
 void train_show_begin(const Training *t);
 void train_show_step(Training *t, const StepReport *r);
 void train_show_epoch(Training *t, const StepReport *r, const EpochReport *e);

@@ -6,6 +6,7 @@
  * At a terminal that of an epoch ends with the curve of its losses, as blocks.
  *
  * On a pipe there is a line for each epoch, and one every PATIENCE seconds. */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -32,13 +33,28 @@ int train_log_open(Training *t) {
   return host_usage(t->h, "cannot write %s", path);
 }
 
+/* A run goes on without its log, since its weights are worth more. */
+static void end_line(Training *t) {
+  if (fflush(t->log) && !t->log_error) t->log_error = errno;
+}
+
+/* A log on stdout is looked at by host_finish(). */
+int train_log_close(Training *t, int status) {
+  if (!t->log || t->log == stdout) return status;
+  if (fclose(t->log) && !t->log_error) t->log_error = errno;
+  if (!t->log_error) return status;
+  fprintf(stderr, "rly: %s could not be written: %s\n", t->h->cli->log,
+          strerror(t->log_error));
+  return status ? status : 2;
+}
+
 /* A number as JSON has it: NaN and infinities are null. */
 static void put_json(FILE *out, const char *name, double x) {
   if (isfinite(x)) fprintf(out, ", \"%s\": %.17g", name, x);
   else fprintf(out, ", \"%s\": null", name);
 }
 
-static void log_step(const Training *t, const StepReport *r) {
+static void log_step(Training *t, const StepReport *r) {
   if (!t->log) return;
   fprintf(t->log, "{\"step\": %lld", (long long)t->step);
   put_json(t->log, "loss", r->loss);
@@ -46,17 +62,17 @@ static void log_step(const Training *t, const StepReport *r) {
   put_json(t->log, "rate", r->rate);
   fprintf(t->log, ", \"examples\": %lld, \"seconds\": %.6f}\n",
           (long long)r->examples, r->seconds);
-  fflush(t->log);
+  end_line(t);
 }
 
-static void log_epoch(const Training *t, const EpochReport *e) {
+static void log_epoch(Training *t, const EpochReport *e) {
   if (!t->log) return;
   fprintf(t->log, "{\"epoch\": %lld, \"step\": %lld",
           (long long)(t->step / t->per_epoch), (long long)t->step);
   put_json(t->log, "loss", e->loss);
   put_json(t->log, "validation", e->validation);
   fprintf(t->log, ", \"best\": %s}\n", e->best ? "true" : "false");
-  fflush(t->log);
+  end_line(t);
 }
 
 /* --- Lines --------------------------------------------------------------- */

@@ -110,6 +110,14 @@ near([map { $_->{rate} } @steps], [map { 0.1 * (1 - $_ / 12) } 0 .. 11], 1e-9,
 near([$lines[6]{loss}], [sum(map { $_->{loss} } @steps[0 .. 5]) / 6], 1e-9,
      "an epoch's loss is the mean of its steps'");
 like($log->{err}, qr/^12 steps of 12; /, 'where the weights are');
+SKIP: {
+  skip 'no device is always full here', 3 if !-c '/dev/full';
+  my $full = train('full', '--epochs', 1, '--log', '/dev/full');
+  is($full->{status}, 2, 'a log on a full disk');
+  is($full->{err}, "rly: /dev/full could not be written: No space left on "
+     . "device\n", '... is told of');
+  ok(length weights('full'), '... and the weights are there');
+}
 
 # The first loss, by hand: of the first weights, at the first four examples.
 my $first = spew(scratch('first.rly'), <<"END" . <<'END');

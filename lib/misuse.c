@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "lib/handles.h"
 
 /* By this model the text's address is known without a call of the dynamic
@@ -36,7 +37,7 @@ bool struct_take(const char *function, void *to, size_t size,
   for (size_t i = size; from && i < given; i++)
     if (((const char *)from)[i])
       return misuse(function, "an option is of a later version than %s",
-                    rly_version()),
+                    RLY_VERSION_TEXT),
              false;
   return true;
 }

@@ -445,6 +445,9 @@ deps-graph:     ## install Graphviz, to which a test gives graphs
 deps-web:       ## install the compiler and the libraries of `make web-core`
 	@.ci/deps $(WEB_PACKAGES)
 	@web/deps build/deps jansson protobuf-c
+	@mkdir -p build/deps/npm
+	@cp web/package.json web/package-lock.json build/deps/npm/
+	@cd build/deps/npm && npm ci --no-audit --no-fund --loglevel=error
 
 deps-fftw:      ## install the FFT of an example, which a test builds
 	@.ci/deps $(FFTW_PACKAGES)
@@ -512,6 +515,16 @@ neon:           ## the kernels for ARM, cross-compiled, tested under qemu
 web-core:       ## build/wasm/rly.wasm, the program as WebAssembly
 	@$(MAKE) --no-print-directory MODE=wasm all
 	@web/sizes build/wasm/rly.wasm
+
+# The page is bundled by esbuild of what web/package-lock.json pins.
+web: web-core   ## build/web/, a page that runs it; node web/serve.mjs build/web
+	@mkdir -p build/web
+	@NODE_PATH=build/deps/npm/node_modules \
+	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify \
+	  --format=iife --target=es2022 --log-level=warning --outdir=build/web \
+	  web/page/main.js web/page/worker.js
+	@cp web/page/index.html web/page/style.css build/wasm/rly.wasm build/web/
+	@web/sizes build/web/main.js build/web/worker.js build/web/rly.wasm
 
 test-web: all web-core ## the suites and examples in it, against this build
 	@node tests/web/agree.mjs $(RLY) build/wasm/rly.wasm

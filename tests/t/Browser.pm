@@ -67,7 +67,7 @@ sub open {
   my $session = $self->call('Target.attachToTarget',
       {targetId => $target->{targetId}, flatten => JSON::PP::true});
   $self->{session} = $session->{sessionId};
-  $self->call($_) for qw(Page.enable Runtime.enable);
+  $self->call($_) for qw(Page.enable Runtime.enable Log.enable);
   $self->width($wide, $high);
   $self->load($url);
   return $self;
@@ -95,8 +95,25 @@ sub message {
   chop $text;
   my $message = $json->decode($text);
   push @{$self->{events}}, $message->{method} if $message->{method};
+  push @{$self->{complaints}}, complaint($message);
   return $message;
 }
+
+# What the console says in red: errors of scripts, of loading, and the page's
+# own.
+sub complaint {
+  my ($message) = @_;
+  my ($what, $p) = ($message->{method} // '', $message->{params});
+  return $p->{exceptionDetails}{exception}{description}
+    // $p->{exceptionDetails}{text} if $what eq 'Runtime.exceptionThrown';
+  return "$p->{entry}{text} $p->{entry}{url}"
+    if $what eq 'Log.entryAdded' && $p->{entry}{level} eq 'error';
+  return join ' ', map { $_->{value} // $_->{description} // '' } @{$p->{args}}
+    if $what eq 'Runtime.consoleAPICalled' && $p->{type} eq 'error';
+  return;
+}
+
+sub complaints { return @{$_[0]{complaints} // []} }
 
 # Until the page and its scripts are there.
 sub load {
@@ -141,6 +158,21 @@ sub key {
   my ($self, $key) = @_;
   $self->call('Input.dispatchKeyEvent',
               {type => $_, key => $key, code => $key}) for qw(keyDown keyUp);
+  return;
+}
+
+# Types a text where the cursor is.
+sub type {
+  my ($self, $text) = @_;
+  $self->call('Input.insertText', {text => $text});
+  return;
+}
+
+# Moves the mouse to a place.
+sub point {
+  my ($self, $x, $y) = @_;
+  $self->call('Input.dispatchMouseEvent',
+              {type => 'mouseMoved', x => $x, y => $y});
   return;
 }
 

@@ -1,0 +1,183 @@
+#!/usr/bin/env perl
+# The page of `make web` in a browser, as a visitor meets it: values beside
+# lines, a mistake, a hover, completion, formatting, the views, a link, an
+# endless loop stopped, a phone's width; nothing red in the console, and no
+# request to anywhere else.
+use strict;
+use warnings;
+use utf8;
+use lib 'tests/t';
+use Browser;
+use Rly;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $site = 'build/web';
+plan skip_all => "no $site: make deps-web web" unless -e "$site/rly.wasm";
+plan skip_all => 'no node' unless `node --version 2>/dev/null`;
+plan skip_all => 'no chromium: make deps-browser' unless Browser::installed();
+my ($page, $why) = Browser->try('about:blank', 1280, 900);
+plan skip_all => "chromium does not start here: $why" if !$page;
+
+my $pid = open(my $server, '-|', 'node', 'web/serve.mjs', $site, '0')
+  or die "node: $!\n";
+chomp(my $url = <$server>);
+# Perl waits for the server when it ends, so the server must end before.
+$SIG{__DIE__} = sub { kill 'KILL', $pid unless $^S; die @_ };
+
+sub seen { return $page->js("document.querySelector('$_[0]')?.innerText") }
+
+# Until what was last asked for is done, by a number that the page counts up.
+sub count { return $page->js("+document.documentElement.dataset.$_[0] || 0") }
+sub after {
+  my ($what, $do) = @_;
+  my $was = count($what);
+  $do->();
+  $page->wait_for("+document.documentElement.dataset.$what > $was");
+}
+sub write_text {
+  my ($text) = @_;
+  $page->js('document.querySelector(".cm-content").focus();'
+            . ' document.execCommand("selectAll")');
+  $page->type($text);
+}
+sub values_seen {
+  return $page->js('[...document.querySelectorAll(".value")].map(v =>'
+                   . ' v.textContent).join("; ")');
+}
+sub text_seen {
+  return $page->js('[...document.querySelectorAll(".cm-line")].map(l =>'
+    . ' [...l.childNodes].filter(n => n.className !== "value").map(n =>'
+    . ' n.textContent).join("")).join("\n")');
+}
+
+my $begun = time;
+$page->load($url);
+$page->wait_for('document.documentElement.dataset.run');
+note(sprintf 'from the address to values: %.0f ms', 1000 * (time - $begun));
+like(values_seen(), qr/Tensor\[\(2\), float32\] \[6\.0, 15\.0\]/,
+     'values stand beside their lines');
+
+# A program of ours, with its values by hand.
+$begun = time;
+after(run => sub {
+  write_text("let %x = [3f, 4f];\nsum(%x * %x);\n%x + 1f;\n");
+});
+note(sprintf 'from a key to values: %.0f ms', 1000 * (time - $begun));
+is(values_seen(), '25f; Tensor[(2), float32] [4.0, 5.0]', 'typed text is run');
+is($page->js('document.querySelectorAll(".t-keyword").length > 0'), 1,
+   'keywords have their colour');
+
+# The mouse over %x in the second line.
+my $at = $page->js('(() => { const t = [...document.querySelectorAll('
+  . '".cm-line")][1].querySelectorAll("span")[1].getBoundingClientRect();'
+  . ' return [t.x + t.width / 2, t.y + t.height / 2] })()');
+$page->point($at->[0] - 30, $at->[1] + 100);
+$page->point(@$at);
+$page->wait_for('document.querySelector(".hover")');
+like(seen('.hover'), qr/%x : Tensor\[\(2\), float32\]/, 'a hover tells a type');
+$page->point(900, 700);
+
+# A mistake is underlined, and told; no value is shown.
+after(checked => sub { write_text("1f + 2;\n") });
+$page->wait_for('document.querySelector(".cm-lintRange-error")');
+like(seen('#text'), qr/1:6: error E0207: .*float32 and int32/s,
+     'a mistake is told');
+is(values_seen(), '', 'values of an older text are gone');
+
+# A mistake of the run stands where it is.
+after(run => sub { write_text("1;\n2 / 0;\n3;\n") });
+is(values_seen(), '1', 'values up to a mistake');
+like(seen('#text'), qr/E0602.*division by zero/s, '... which is told');
+is($page->js('document.querySelectorAll(".cm-lintRange-error").length'), 1,
+   '... and underlined');
+
+# Completion, and what it puts in.
+write_text("nn.softm");
+$page->wait_for('document.querySelector(".cm-tooltip-autocomplete")');
+like(seen('.cm-tooltip-autocomplete'), qr/nn\.softmax/, 'completion');
+$page->key('Escape');
+
+after(run => sub { write_text("1+1 ;") });
+after(checked => sub { $page->click('#format') });
+is(text_seen(), "1 + 1;\n", 'formatting');
+
+# The views, each made by the program itself.
+after(run => sub { $page->click('[data-view=steps]') });
+like($page->js('document.getElementById("frame").srcdoc'),
+     qr/How it is evaluated/, 'the stepper');
+after(run => sub { $page->click('[data-view=passes]') });
+like($page->js('document.getElementById("frame").srcdoc'),
+     qr/What each pass makes/, 'the passes');
+after(run => sub { $page->click('[data-view=bytecode]') });
+like(seen('#text'), qr/\breturn\b|\bret\b/, 'the bytecode');
+after(run => sub {
+  $page->js('document.querySelector("[aria-selected=true]").focus()');
+  $page->key('ArrowRight');
+});
+is($page->js('document.activeElement.dataset.view'), 'types',
+   'an arrow goes to the next view');
+after(run => sub { $page->click('[data-view=values]') });
+
+# A link holds the program, and nothing of it goes to a server.
+my $program = "// ünïcode\n6 * 7;\n";
+after(run => sub { write_text($program) });
+$page->click('#share');
+$page->wait_for('location.hash.length > 1');
+my $link = $page->js('location.href');
+after(run => sub { write_text('0;') });
+$page->load('about:blank');
+$page->load($link);
+$page->wait_for('document.documentElement.dataset.run');
+is(values_seen(), '42', 'a link brings the program back');
+is(text_seen(), $program, '... as it was');
+
+# An endless loop: the page lives, and stops it.
+write_text("def \@loop(%n: int32) -> int32 { \@loop(%n + 1) }\n\@loop(0);\n");
+$page->wait_for('!document.getElementById("stop").disabled');
+is($page->js('1 + 1'), 2, 'the page lives while a loop runs');
+$begun = time;
+$page->click('#stop');
+$page->wait_for('document.getElementById("status").textContent === "Stopped."');
+cmp_ok(1000 * (time - $begun), '<', 1000, 'a loop is stopped');
+after(run => sub { write_text("2 + 3;\n") });
+is(values_seen(), '5', '... and the next program runs');
+# So does typing, which no one should have to stop by hand.
+write_text("def \@loop(%n: int32) -> int32 { \@loop(%n + 1) }\n\@loop(0);\n");
+$page->wait_for('!document.getElementById("stop").disabled');
+after(run => sub { write_text("2 + 4;\n") });
+is(values_seen(), '6', 'another text ends a loop');
+
+# Nesting that a browser's stack has no room for is refused.
+after(checked => sub {
+  write_text('exp(' x 10_000 . '1f' . ')' x 10_000 . ';');
+});
+like(seen('#text'), qr/^1:1: error E0701: out of memory/,
+     'too deep nesting is refused');
+after(run => sub {
+  $page->js('(() => { const e = document.getElementById("examples");'
+    . ' e.selectedIndex = 2; e.dispatchEvent(new Event("change")) })()');
+});
+is(values_seen(), '1; 2; (3, 4)', '... and an example runs');
+
+# A phone.
+$page->width(375, 700);
+$page->picture($ENV{PICTURE}) if $ENV{PICTURE};
+is($page->js('document.documentElement.scrollWidth <= 375'), 1,
+   'nothing is wider than a phone');
+is($page->js('[...document.querySelectorAll("button")].every(b =>'
+             . ' b.getBoundingClientRect().height >= 24)'), 1,
+   'buttons have a size for fingers');
+$page->click('#theme');
+my $theme = $page->js('document.documentElement.dataset.theme');
+$page->click('#theme');
+isnt($page->js('document.documentElement.dataset.theme'), $theme,
+     'dark and light');
+
+is($page->js('performance.getEntriesByType("resource").filter(r =>'
+             . " !r.name.startsWith('$url')).length"), 0,
+   'no request goes elsewhere');
+is(join("\n", $page->complaints), '', 'the console has no complaint');
+kill 'KILL', $pid;
+$page->quit;
+done_testing();

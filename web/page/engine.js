@@ -1,0 +1,40 @@
+// The program in a thread of its own.  A run that is stopped ends with its
+// thread, whatever it is doing; the next run begins in a new one.
+export class Engine {
+  constructor(module) {
+    this.module = module;
+    this.number = 0;
+    this.waiting = new Map();
+    this.start();
+  }
+
+  start() {
+    this.worker = new Worker('worker.js');
+    this.worker.postMessage({module: this.module});
+    this.worker.onmessage = ({data}) => {
+      this.waiting.get(data.number)?.(data.result);
+      this.waiting.delete(data.number);
+    };
+  }
+
+  // {status, out, err, made}; null: it was stopped.
+  run(words, {files = {}, input = [], wanted = []} = {}) {
+    const number = ++this.number;
+    return new Promise((done) => {
+      this.waiting.set(number, done);
+      this.worker.postMessage({number, words, files, input, wanted});
+    });
+  }
+
+  busy() {
+    return this.waiting.size > 0;
+  }
+
+  stop() {
+    if (!this.busy()) return;
+    this.worker.terminate();
+    for (const done of this.waiting.values()) done(null);
+    this.waiting.clear();
+    this.start();
+  }
+}

@@ -1,0 +1,24 @@
+// The views, a row each: what the tab says, and the words that make it.  `made`
+// are files that the program writes, `page` says that it prints HTML; without
+// words a view has what the program printed.
+const OUT = '/view.html';
+
+export const VIEWS = {
+  values: {title: 'Output', empty: 'Values stand beside their lines.'},
+  steps: {
+    title: 'Steps', made: [OUT],
+    words: (file) => ['step', '--html', OUT, '--steps', '300', file],
+  },
+  passes: {
+    title: 'Passes', made: [OUT],
+    words: (file) => ['opt', '--html', OUT, '-O2', file],
+  },
+  graph: {
+    title: 'Graph', page: true,
+    words: (file) => ['graph', '--format', 'html', file],
+  },
+  bytecode: {title: 'Bytecode', words: (file) => ['dump', '--bytecode', file]},
+  types: {
+    title: 'Types', words: (file) => ['check', '--types', '--effects', file],
+  },
+};

@@ -6,13 +6,13 @@
  *
  * What is read is written in each format that takes it, and read again.  No
  * file may crash, leak, hang, or take memory beyond the limit. */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz/guided/bytes.h"
 #include "include/rly.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,14 +26,6 @@ static const char program[] =
     "let @n = ref(0); let @t = ref(Leaf); let @l = ref(List[1f, 2f]);\n"
     "let @w = ref(zeros(shape=[2, 3], dtype=\"float32\"));\n"
     "let @u = ref((True, 1i64)); let @o = ref(Some([1u8]));\n";
-
-static bool write_file(const char *path, const uint8_t *data, size_t size) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (fd < 0) return false;
-  bool ok = write(fd, data, size) == (ssize_t)size;
-  close(fd);
-  return ok;
-}
 
 static void load_state(rly_context *cx, const char *path) {
   rly_program *p = rly_program_new(cx);

@@ -7,24 +7,15 @@
  * Where a model is read, the text that stands for it parses, and is printed as
  * the same program; whether the checker takes it is the model's affair.  No
  * file may crash, leak, hang, or take memory beyond the limit. */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "fuzz/guided/bytes.h"
 #include "lib/inside.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static bool write_file(const char *path, const uint8_t *data, size_t size) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (fd < 0) return false;
-  bool ok = write(fd, data, size) == (ssize_t)size;
-  close(fd);
-  return ok;
-}
 
 static void check_model(rly_context *cx, const char *path, bool stateful) {
   rly_program *p = rly_program_new(cx);

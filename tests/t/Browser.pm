@@ -144,6 +144,13 @@ sub js {
   return $got->{result}{value};
 }
 
+# The ids of the articles that a page of steps shows.
+sub shown {
+  my ($self) = @_;
+  return $self->js('[...document.querySelectorAll("article")]'
+    . '.filter(a => !a.hidden).map(a => a.id).join(" ")');
+}
+
 # Until an expression is true.
 sub wait_for {
   my ($self, $text) = @_;

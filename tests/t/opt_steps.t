@@ -151,16 +151,12 @@ SKIP: {
   skip 'no chromium: make deps-browser', 1 unless Browser::installed();
   my ($at, $why) = Browser->try("file://$file", 1280, 900);
   skip "chromium does not start here: $why", 1 if !$at;
-  sub shown {
-    return $at->js('[...document.querySelectorAll("article")]'
-      . '.filter(a => !a.hidden).map(a => a.id).join(" ")');
-  }
-  is(shown(), 'step-1', 'the first step is shown');
+  is($at->shown, 'step-1', 'the first step is shown');
   $at->key('ArrowRight');
-  is(shown(), 'step-2', 'an arrow goes on');
+  is($at->shown, 'step-2', 'an arrow goes on');
   $at->click('#forth');
   $at->click('#back');
-  is(shown(), 'step-2', 'buttons go forth and back');
+  is($at->shown, 'step-2', 'buttons go forth and back');
   is($at->js('document.querySelector("article:not([hidden]) mark.redex")'
     . '.textContent'), 'transpose(%h, axes=[0, 1])', 'the redex is marked');
   is($at->js('document.querySelector("article:not([hidden]) mark.contractum")'
@@ -169,7 +165,7 @@ SKIP: {
     . '"article:not([hidden]) .law")).display'), 'block',
     'the rule is in sight');
   $at->click('input[value=ApplyRules]');
-  is(shown(), 'step-4', 'the steps of a pass can be folded');
+  is($at->shown, 'step-4', 'the steps of a pass can be folded');
   $at->width(480, 900);
   is($at->js('document.documentElement.scrollWidth <= innerWidth'), 1,
     'a narrow page does not scroll sideways');

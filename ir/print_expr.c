@@ -303,14 +303,16 @@ static void print_args(Printer *p, const char *open, const Expr *e,
   print_list_close(p, close, e->span.hi);
 }
 
-/* The rows of a literal break together; numbers fill their lines. */
+/* The rows of a literal break together, those that are the bytes of a string,
+ * too; numbers fill their lines. */
 static void print_bracket(Printer *p, const Expr *e) {
   print_list_open(p, "[");
   for (int i = 0; i < e->count; i++) {
-    bool fill = e->args[i]->kind == EX_CONST;
+    const Expr *item = e->args[i];
+    bool fill = item->kind == EX_CONST && item->constant->rank == 0;
     if (i > 0) doc_text(&p->doc, ",");
     if (i > 0) doc_line(&p->doc, fill ? LINE_FILL : LINE_SPACE);
-    print_expr(p, e->args[i]);
+    print_expr(p, item);
   }
   print_list_close(p, "]", e->span.hi);
 }

@@ -513,11 +513,16 @@ neon:           ## the kernels for ARM, cross-compiled, tested under qemu
 
 # Its settings are in web/wasm.mk.
 web-core:       ## build/wasm/rly.wasm, the program as WebAssembly
+	@[ -d build/deps/jansson ] || \
+	  { echo 'make web-core needs libraries for WebAssembly: make deps-web'; \
+	    exit 1; }
 	@$(MAKE) --no-print-directory MODE=wasm all
 	@web/sizes build/wasm/rly.wasm
 
 # The page is bundled by esbuild of what web/package-lock.json pins.
 web: web-core   ## build/web/, a page that runs it; node web/serve.mjs build/web
+	@[ -d build/deps/npm/node_modules ] || \
+	  { echo 'make web needs an editor and a bundler: make deps-web'; exit 1; }
 	@mkdir -p build/web
 	@NODE_PATH=build/deps/npm/node_modules \
 	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify \

@@ -97,6 +97,24 @@ bool nans_check(Session *s, const OpWatch *w, const OpShape *shape) {
   return true;
 }
 
+/* Operands are headers of their own, as of other operators. */
+bool nans_applied(Session *s, const OpCall *call) {
+  for (int i = 0; i < call->out_count; i++) {
+    int64_t at = tensor_first_nan(call->outs[i]);
+    if (at < 0) continue;
+    OpWatch w = {.pc = s->pc, .count = call->arg_count, .clean = true};
+    w.args = ARENA_ARRAY(call->arena, Tensor, (size_t)w.count + 1);
+    for (int k = 0; w.args && k < w.count; k++) {
+      w.args[k] = *call->args[k];
+      w.clean &= tensor_first_nan(&w.args[k]) < 0;
+    }
+    if (!w.args || !w.clean) return true;
+    return stop_at(s, &w, call->op->name, op_is_elementwise(call->op),
+                   call->outs[i], at);
+  }
+  return true;
+}
+
 /* --- Instructions on scalars -------------------------------------------- */
 
 /* The name of an instruction on scalars, and the dtypes of its result and

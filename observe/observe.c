@@ -217,6 +217,12 @@ static bool watch_step(Observer *observer, Session *s, const Word *pc) {
   return true;
 }
 
+/* Only the search for NaNs wants to know. */
+static bool watch_applied(Observer *observer, Session *s, const OpCall *call) {
+  (void)observer;
+  return nans_applied(s, call);
+}
+
 /* Finishes the operator that was running when a fault ended the loop. */
 static void abandon(Session *s, Watch *o) {
   OpWatch w = o->op;
@@ -253,7 +259,11 @@ bool session_observe(Session *s, const Observe *what) {
   Watch *o = mem_alloc_zeroed(s->mem, sizeof *o);
   if (!o) return false;
   s->observer = &o->base;
-  o->base = (Observer){sees_closely(what), watch_step, watch_pause, watch_free};
+  o->base = (Observer){.closely = sees_closely(what),
+                       .step = watch_step,
+                       .applied = what->nans ? watch_applied : NULL,
+                       .pause = watch_pause,
+                       .free = watch_free};
   o->what = *what;
   arena_init(&o->scratch, s->mem);
   if (what->profile && !(o->profile = profile_new(s->mem))) return false;

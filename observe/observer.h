@@ -80,6 +80,8 @@ void trace_pause(Trace *t);
 /* Called after an operator whose operands held no NaN.  If a result holds one,
  * raises the fault and returns false. */
 bool nans_check(Session *s, const OpWatch *w, const OpShape *shape);
+/* The same after a kernel of differentiated code, whatever its operands. */
+bool nans_applied(Session *s, const OpCall *call);
 /* For an instruction on floating-point scalars: called with its operands before
  * it runs, and with its result after. */
 bool nans_scalar_begin(Session *s, const Word *pc, OpWatch *w);

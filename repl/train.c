@@ -142,8 +142,8 @@ static int print_program(Training *t) {
 
 /* --- No number ----------------------------------------------------------- */
 
-/* The loss once more, where the run stops at the first NaN: the report tells
- * which operator made it.  Operators within a derivative are not looked at. */
+/* The loss and its gradient once more, where the run stops at the first NaN:
+ * the report tells which operator made it, or whose derivative. */
 static void find_nan(Training *t) {
   Cli cli = *t->h->cli;
   Host *old = t->h, h;
@@ -155,8 +155,8 @@ static void find_nan(Training *t) {
     if (s && train_load(t, s, t->step) == RLY_OK &&
         call(s, "train.look", &v) == RLY_OK)
       fputs(
-          "rly: no operator of the loss makes a NaN: numbers become too "
-          "large, or its derivative does\n",
+          "rly: no operator of the loss makes a NaN, and no derivative: "
+          "numbers become too large\n",
           stderr);
     rly_value_free(v);
     if (s) host_session_free(&h, s);

@@ -15,7 +15,8 @@
  *                       one, @train.shards(batch) says how many it has,
  *                       @train.shard(batch, k) gives one's part of the sum, and
  *                       @train.apply(sum, batch) is the step with the sum
- *   @train.look()       the loss of the step to come
+ *   @train.look()       the loss of the step to come and its gradient, not yet
+ *                       summed over the shards
  *   @train.epoch()      the end of an epoch: (loss, validation, best, without)
  *   @train.per_epoch()  how many steps that is
  *   @train.without()    epochs since the best one
@@ -251,6 +252,11 @@ static void put_shard(Plan *p) {
              "%g), %m)\n}\n\n");
 }
 
+/* What @train.shard() gives of each shard of %b. */
+#define ALL_SHARDS                                \
+  "@map(fn (%k: int32) { @train.shard(%b, %k) }," \
+  "\n                    @range(@train.shards(%b)))"
+
 /* The sum over the shards is a fixed tree: its bits do not depend on where they
  * are computed. */
 static void put_sum(Plan *p) {
@@ -258,8 +264,8 @@ static void put_sum(Plan *p) {
   strbuf_add(out,
              "def @train.step() -> (float64, float64, float64, int32) {\n"
              "  let %b = @train.batch(ref_read(@train.steps));\n"
-             "  let %parts = @map(fn (%k: int32) { @train.shard(%b, %k) },\n"
-             "                    @range(@train.shards(%b)));\n"
+             "  let %parts = " ALL_SHARDS
+             ";\n"
              "  @train.apply(@tree_sum(fn (%a, %b) {\n"
              "    match (%a, %b) {\n"
              "      ((%l, %g, %m), (%k, %f, %n)) =>\n"
@@ -350,17 +356,23 @@ static int put_step(Plan *p) {
   return 0;
 }
 
-/* The loss of the step to come, without its derivative. */
+/* The step to come up to its gradients, which are neither clipped nor applied.
+ */
 static void put_look(Plan *p) {
   StrBuf *out = &p->t->text;
+  strbuf_add(out,
+             "def @train.look() {\n"
+             "  let %b = @train.batch(ref_read(@train.steps));\n");
+  if (p->shards > 1) {
+    strbuf_add(out, "  " ALL_SHARDS "\n}\n\n");
+    return;
+  }
   strbuf_addf(out,
-              "def @train.look() {\n"
-              "  let %%b = @train.batch(ref_read(@train.steps));\n"
-              "  let %%x = %s;\n"
-              "  @%s(ref_read(@train.weights)",
-              whole(p), p->loss);
-  put_parts(p, "%x.");
-  strbuf_add(out, ")\n}\n\n");
+              "  let %%w = ref_read(@train.weights);\n"
+              "  let %%x = %s;\n",
+              whole(p));
+  put_gradient(p);
+  strbuf_add(out, "  (%loss, %g)\n}\n\n");
 }
 
 /* The mean loss of examples that no step sees. */

@@ -245,7 +245,8 @@ static bool add_blocks(Session *s, const Side *a, const Side *b, bool *fits,
                  .stop = &s->store.stop,
                  .threads = s->limits.threads,
                  .crowd = &s->crowd};
-  *fits = a->count > 1 && a->plain && row_blocks_fit(blocks_of(a)) &&
+  *fits = !session_shows_kernels(s) && a->count > 1 && a->plain &&
+          row_blocks_fit(blocks_of(a)) &&
           (!b || (b->plain && row_blocks_fit(blocks_of(b))));
   if (!*fits) return true;
   out->tensor = b ? rows_product(&call, blocks_of(a), blocks_of(b))
@@ -311,6 +312,7 @@ bool part_settle(Session *s, Part *part) {
   if (!part->rows) return true;
   Side a, b = {0};
   Value total;
+  const OpSite *of = part->rows->of;
   bool sums = !part->rows->b.obj;
   bool ok = side_start(s, part->rows, false, &a) &&
             (sums || side_start(s, part->rows, true, &b)) &&
@@ -318,7 +320,7 @@ bool part_settle(Session *s, Part *part) {
   side_done(s, &a);
   side_done(s, &b);
   drop_rows(s, part);
-  return ok && add_sum(s, part, total);
+  return (ok && add_sum(s, part, total)) || sweep_blame(s, of);
 }
 
 /* A step's rows are often one or a few: a matrix of their own for each would
@@ -364,7 +366,7 @@ static bool rows_push(Session *s, Part *to, Value a, Value b, int64_t room) {
     if (b.obj) obj_drop(&s->store, b.obj);
     return vm_out_of_memory(s);
   }
-  *r = (Rows){to->rows, a, b, room};
+  *r = (Rows){.next = to->rows, .a = a, .b = b, .room = room};
   to->rows = r;
   return true;
 }
@@ -401,8 +403,11 @@ bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
                        Value b) {
   Session *s = w->s;
   Adjoint *to = adjoint_of(w, record);
-  if (to && !mem_exhausted(s->mem))
-    return part_add_product(s, &to->of[index], a, b);
+  if (to && !mem_exhausted(s->mem)) {
+    bool ok = part_add_product(s, &to->of[index], a, b);
+    if (ok) to->of[index].rows->of = w->site;
+    return ok;
+  }
   obj_drop(&s->store, a.obj);
   if (b.obj) obj_drop(&s->store, b.obj);
   return vm_out_of_memory(s);

@@ -136,7 +136,7 @@ static bool run_kernel(Session *s, const OpSite *site, int n, const Value *args,
                  .attrs = site->attrs,
                  .arg_count = n,
                  .args = tensors,
-                 .ending = ending,
+                 .ending = session_shows_kernels(s) ? 0 : ending,
                  .heap = &s->store.heap,
                  .arena = &s->scratch,
                  .stop = &s->store.stop,
@@ -152,7 +152,10 @@ static bool run_kernel(Session *s, const OpSite *site, int n, const Value *args,
     return vm_fault(s, E0607, "`%s` gave other results than were expected",
                     site->op->name);
   for (int i = 0; i < m; i++) outs[i].tensor = call.outs[i];
-  return true;
+  if (!session_shows_kernels(s) || s->observer->applied(s->observer, s, &call))
+    return true;
+  for (int i = 0; i < m; i++) tensor_drop(&s->store.heap, outs[i].tensor);
+  return false;
 }
 
 /* Keeps what the rule mentions, operands that were broadcast, and several

@@ -69,6 +69,10 @@ typedef struct Observer {
   /* Before the instruction at `pc`; the session's registers and frames are as
    * it finds them.  False after setting a fault. */
   bool (*step)(struct Observer *o, Session *s, const Word *pc);
+  /* After a kernel that differentiated code ran, or a reverse sweep to add
+   * adjoints; the operands are as they were.  False after setting a fault.
+   * NULL: not wanted. */
+  bool (*applied)(struct Observer *o, Session *s, const OpCall *call);
   /* The loop was left. */
   void (*pause)(struct Observer *o, Session *s);
   /* The session ends. */
@@ -130,6 +134,11 @@ struct Session {
 
 /* Room for the values of that many globals; false when memory runs out. */
 bool session_values_reserve(Session *s, size_t count);
+
+/* Does the observer want to see what kernels of differentiated code did? */
+static inline bool session_shows_kernels(const Session *s) {
+  return s->observer && s->observer->applied;
+}
 
 /* A run-time error where the loop stands (s->pc).  Always false. */
 bool vm_fault(Session *s, DiagCode code, const char *format, ...)

@@ -402,6 +402,16 @@ static const char *name_of_call(Session *s, const OpSite *site) {
   return name ? name : site->op->name;
 }
 
+/* Limits and interrupts are no operator's fault. */
+bool sweep_blame(Session *s, const OpSite *site) {
+  if (!site || !span_exists(site->span)) return false;
+  if (!s->fault || s->status != RUN_ERROR) return false;
+  Span span = sources_called(s->code->program->sources, site->span);
+  diag_note(s->fault, span, "in the derivative of `%s` here",
+            name_of_call(s, site));
+  return false;
+}
+
 /* Where the operator stands that has no rule here.  Always false. */
 static bool no_rule(Session *s, const OpSite *site, GradientStatus status) {
   const char *name = name_of_call(s, site);
@@ -440,6 +450,7 @@ static const AttrSpec *varying_attr(const Value *record, const OpSite *site,
 static bool sweep_record(Sweep *w, Adjoint *a, bool last) {
   Session *s = w->s;
   Value *f = cell_fields(a->record);
+  w->site = NULL;
   if (a->record->obj.tag == RECORD_OF_STRETCH) return sweep_stretch(w, a, last);
   const OpSite *site = (const OpSite *)(uintptr_t)f[RECORD_SITE].bits;
   if (!site) return !f[RECORD_RULE].bits || sweep_custom(w, a);
@@ -461,9 +472,10 @@ static bool sweep_record(Sweep *w, Adjoint *a, bool last) {
   Value *window = s->regs + w->pc->c;
   if (!put_arguments(w, a, d, window, &count))
     return sweep_drop_arguments(s, rule, window, count);
-  if (!sweep_invoke(w, rule, window)) return false;
+  w->site = site;
+  if (!sweep_invoke(w, rule, window)) return sweep_blame(s, site);
   Value result = s->left[0];
-  bool ok = add_parts(w, a->record, d, result.cell);
+  bool ok = add_parts(w, a->record, d, result.cell) || sweep_blame(s, site);
   obj_drop(&s->store, result.obj);
   return ok;
 }

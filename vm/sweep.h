@@ -14,6 +14,7 @@ typedef struct Rows {
   Value a, b;        /* matrices of as many rows, one tensor having all of
                         the first kind or of the second */
   int64_t room;      /* rows that may come before those of a and b */
+  const OpSite *of;  /* whose derivative gave the latest; NULL: a stretch's */
 } Rows;
 
 /* The adjoint of one tensor so far: a sum, and the products that are still to
@@ -39,6 +40,7 @@ typedef struct Sweep {
   int level;
   bool dual; /* the code that sweeps is differentiated itself */
   const Word *pc;
+  const OpSite *site;    /* whose derivative is under way; NULL: of none */
   VEC(Adjoint *) heap;   /* to be swept, by order, the latest first */
   VEC(Adjoint *) inputs; /* of those, when all else is swept */
 } Sweep;
@@ -82,6 +84,9 @@ bool sweep_invoke(Sweep *w, Function *f, Value *window);
 /* Drops the arguments of a call that will not happen.  Always false. */
 bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
                           int count);
+/* Adds to a fault of the program that it came up in the derivative of the
+ * operator there.  NULL: of no operator.  Always false. */
+bool sweep_blame(Session *s, const OpSite *site);
 /* Field i of a rule's result as an object, kept; NULL without memory. */
 Value sweep_field(Session *s, const Cell *from, int i, const Type *type);
 /* Sweeps the record of a stretch: adds to the adjoints of its inputs.  `last`:

@@ -161,4 +161,79 @@ gives(rly('--nan-stop', '-e', 'let %n = nanf; %n + 1f; [nanf, 1f] * 2f;'),
       0, "nanf\nTensor[(2), float32] [nan, 2.0]\n", '',
       'NaNs that were there before do not matter');
 
+# Of derivatives: where the rule is, then where the operator stands that has it.
+# sqrt'(0) is 0 / 0 where the adjoint is 0, and infinite where it is not.
+sub underived {
+  my ($text, $made, $by, $what) = @_;
+  my $run = rly('--nan-stop', '-e', $text);
+  my $rule = qr/stdlib\/gradients\/\w+\.rly:\d+:\d+/;
+  like($run->{err}, qr/^$rule: error\[E0608\]: $made\n/, $what);
+  my ($name, $place) = @$by;
+  like($run->{err},
+       qr/^  <command line>:$place:\n.*\n.*in the derivative of `$name` here/m,
+       "$what: the operator's place");
+  my @notes = $run->{err} =~ /in the derivative of/g;
+  is(@notes, 1, "$what: told once");
+}
+underived('grad(fn (%x: float32) { sqrt(%x) * 0f })(0f)',
+          qr/`divide` makes a NaN from 0f, 0f/, ['sqrt', '1:25'],
+          'the derivative of a scalar');
+underived('def @f(%x: Tensor[(2), float32]) {
+  sum(tanh(
+    sqrt(%x * %x) * 0f) + %x)
+}
+grad(@f)([1f, 0f])', qr/`divide` makes a NaN at \[1\] from 0f, 0f/,
+          ['sqrt', '3:5'], 'one of operators that are else fused');
+underived('def @f(%n: int32, %x: Tensor[(2), float32]) {
+  if (%n == 0) { %x } else {
+    @f(%n - 1, tanh(exp(%x) *
+               log(%x)))
+  }
+}
+grad(fn (%x: Tensor[(2), float32]) { sum(@f(2, %x) * 0f) })([2f, 3f]);
+grad(fn (%x: Tensor[(2), float32]) { sum(@f(1, %x)) })([0f, 3f])',
+          qr/`multiply` makes a NaN at \[0\] from 0f, -inff/,
+          ['multiply', '3:21'], 'one of a loop');
+underived('grad(fn (%x: float32) {
+  grad(fn (%y: float32) { %y * sqrt(%y) })(%x).1.0
+})(0f)', qr/`divide` makes a NaN from 0f, 0f/, ['sqrt', '2:32'],
+          'a derivative of a derivative');
+stops('grad(fn (%x: float32) { %x / (%x * 1f) })(0f)',
+      qr/:1:25: error\[E0608\]: `divide` makes a NaN from 0f, 0f\n/,
+      'an operator that is differentiated');
+
+# Adjoints are added at the place of the gradient.
+my $sum = rly('--nan-stop', '-e', 'grad(fn (%x: float32) {
+  sqrt(%x) -
+  sqrt(%x)
+})(0f)');
+like($sum->{err}, qr/^<command line>:1:1: .*`add` makes a NaN from -inff, inff/,
+     'a sum of adjoints');
+like($sum->{err},
+     qr/\n +2 \|   sqrt\(%x\) -\n.* in the derivative of `sqrt` here/,
+     'and whose derivative was added');
+my $weight = rly('--nan-stop', '-e', '
+def @net(%w: Tensor[(2, 2), float32], %x: Tensor[(2, 2), float32]) {
+  let %y = nn.matmul(%x, %w);
+  sum(minimum(nn.matmul(%y, %w), 1f))
+}
+grad(@net)(ones(shape=[2, 2], dtype="float32"), [[inff, 1f], [3f, 4f]])');
+like($weight->{err}, qr/`nn.matmul` makes a NaN at \[0, 0\]/,
+     'products that are summed');
+like($weight->{err},
+     qr/\n +3 \|   let.*\n.* in the derivative of `nn.matmul` here/,
+     'and the first use of the weight');
+my $loop = spew(scratch('loop.rly'), <<'END');
+def @go(%w: Tensor[(3, 3), float32], %b: Tensor[(3), float32],
+        %x: Tensor[(2, 3), float32], %n: int32) -> Tensor[(2, 3), float32] {
+  if (%n == 0) { %x }
+  else { @go(%w, %b, tanh(nn.dense(%x, %w) + %b) * 0.9, %n - 1) }
+}
+grad(fn (%w: Tensor[(3, 3), float32], %b: Tensor[(3), float32]) {
+  sum(@go(%w, %b, reshape(arange(0f, 6f, 1f), newshape=[2, 3]), 20))
+})(reshape(arange(0f, 9f, 1f), newshape=[3, 3]) / 9f, [0.1, 0.2, 0.3])
+END
+gives(rly('--nan-stop', $loop), 0, rly($loop)->{out}, '',
+      'gradients are the same where they are looked at');
+
 done_testing();

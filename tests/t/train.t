@@ -270,6 +270,29 @@ like($nan->{err},
      'the step and the operator that made it');
 is_deeply([kept('nan')], [1], 'the state before it is kept');
 
+# The loss is 0.  Its derivative by %w is infinity times %x, which is 0.
+my $back = spew(scratch('back.rly'), <<'END');
+param @w: Tensor[(3), float32] = [0f, 1f, 2f];
+def @data() { (zeros(shape=[8, 3], dtype="float32"),) }
+def @loss(%w: Tensor[(3), float32], %x: Tensor[(?, 3), float32]) -> float32 {
+  sum(tanh(%x + 1f) *
+      sqrt(%w * %x))
+}
+END
+for my $shards (1, 2) {
+  my $run = rly('train', $back, '--optimizer', 'sgd', '--batch', 4, '--clip', 1,
+                '--shards', $shards, '-o', scratch("back_$shards"));
+  is($run->{status}, 2, "a gradient that is no number, $shards shards");
+  like($run->{err}, qr/^rly: step 1: the norm of the gradient is NaN;/,
+       'the step');
+  like($run->{err},
+       qr/E0608\]: `multiply` makes a NaN at \[0, 0\] from inff, 0f/,
+       'the operator of the rule');
+  like($run->{err},
+       qr/^  \S*back\.rly:5:12:\n.*\n.*in the derivative of `multiply`/m,
+       'and the one whose derivative it is');
+}
+
 # --- The examples -----------------------------------------------------------
 
 # As NumPy has it, in float64, from the same weights and examples.

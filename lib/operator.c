@@ -77,6 +77,8 @@ static bool find_shape(Calling *c, int64_t *shape) {
   int64_t said[RANK_MAX];
   memcpy(said, shape, sizeof said);
   const rly_operator *op = &c->op->is;
+  if (!op->shape) /* nothing is `?`: n - 5, where n is less */
+    return rly_operator_fail(&c->call, "a dimension of its result is below 0");
   c->call.result = (rly_operand){
       .dtype = dtype_name(t->dtype), .rank = t->rank, .shape = said};
   if (!op->shape(op->data, &c->call, said))

@@ -72,6 +72,9 @@ bool rly_plugin(rly_program *p) {
       {.signature = "op @wrong(%x: int32) -> Tensor[(?, 2), int32]",
        .shape = wrong,
        .run = where},
+      {.signature = "op @tail[n: Dim](%x: Tensor[(n), float32]) -> "
+                    "Tensor[(n - 5), float32]",
+       .run = prefix},
       {.signature = "/// It has no derivative.\n"
                     "op @plain(%x: float32) -> float32",
        .run = prefix},

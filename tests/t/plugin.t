@@ -39,6 +39,10 @@ gives(rly('run', @with, '-e', '@nonzero([-1])'), 2, '',
   qr/E0606.*`\@nonzero`: a negative number/s, 'it fails by a message');
 gives(rly('run', @with, '-e', '@wrong(1)'), 2, '', qr/its host says a shape/,
   'a shape that its signature does not say');
+gives(rly('run', @with, '-e', 'def @f(%x: Tensor[(?), float32]) { @tail(%x) } '
+      . '@f(zeros(shape=[2]))'), 2, '',
+  qr/E0606.*`\@tail`: a dimension of its result is below 0/s,
+  'a shape that its operands do not allow');
 gives(rly('run', @with, '--timeout', '0.2', '-e', '@wait(1)'), 3, '',
   qr/E0703/, 'a time limit ends a call that asks');
 

@@ -295,8 +295,10 @@ typedef struct rly_operand {
 typedef struct rly_operator_call {
   int count;
   const rly_operand *operands;
-  rly_operand result; /* its elements are 0, to be written */
-  int threads;        /* how many the session may use */
+  rly_operand result;         /* its elements are 0, to be written */
+  int threads;                /* how many the session may use */
+  int result_count;           /* of a tuple its fields, else 1 */
+  const rly_operand *results; /* all, in order; the first is `result` */
 } rly_operator_call;
 
 /* An operator that the host computes. */
@@ -307,8 +309,9 @@ typedef struct rly_operator {
    *   "op @prefix[n: Dim](%x: Tensor[(n), float32]) -> Tensor[(n), float32]\n"
    *   "  where n > 0: \"it needs an element\""
    *
-   * It takes tensors, at least one, and gives one, whose dimensions are
-   * numbers, names that parameters bind, what is computed of these, or `?`. */
+   * It takes tensors, at least one, and gives one, or a tuple of 2 to 8, whose
+   * dimensions are numbers, names that parameters bind, what is computed of
+   * these, or `?`. */
   const char *signature;
   /* Its derivative, as "gradient @prefix(%x) -> (%y, %g) {...}"; NULL: none. */
   const char *gradient;
@@ -316,9 +319,10 @@ typedef struct rly_operator {
    * dropped, repeated or moved. */
   bool effect;
   /* Fills in the dimensions of the result that are -1 in `shape`, those which
-   * the signature leaves open (`?`); NULL where there are none. */
+   * the signature leaves open (`?`); NULL where there are none.  The dimensions
+   * of several results follow one another in `shape`. */
   bool (*shape)(void *data, rly_operator_call *call, int64_t *shape);
-  /* Computes the result.  False: it failed (rly_operator_fail), or stopped. */
+  /* Computes the results.  False: it failed (rly_operator_fail), or stopped. */
   bool (*run)(void *data, rly_operator_call *call);
   /* Called once when the program goes that the operator was added to; or
    * NULL. */

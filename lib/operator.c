@@ -6,6 +6,9 @@
  *                host((%x,), operator=0, shape=[n], dtype="float32")
  *              };
  *
+ * Several results are a tuple, whose shapes follow one another in `shape`;
+ * `fields` tells where each begins (ops/rules/host.c).
+ *
  * So the type, conditions and derivative of such an operator are those of any
  * `op` of a text, and only its meaning is a call that no text can write: of
  * OP_HOST, whose kernel finds the function by its number (HostOps). */
@@ -13,9 +16,15 @@
 
 #include "kernels/kernel.h"
 #include "lib/handles.h"
+#include "ops/known.h"
 #include "rules/condition.h"
 
-enum { SIGNATURE_MOST = 1 << 14 };
+enum {
+  SIGNATURE_MOST = 1 << 14,
+  RESULTS_MAX = KNOWN_MAX / RANK_MAX, /* as many have their shapes in a list of
+                                         which the checker knows the values */
+};
+_Static_assert(RESULTS_MAX == 8, "as a message and rly.h say");
 
 typedef struct Operator {
   HostOp host; /* first: the kernel is given its address */
@@ -34,6 +43,9 @@ typedef struct Calling {
   const Operator *op;
   OpCall *of;
   bool failed;
+  const RuleType *types; /* of the results */
+  rly_operand results[RESULTS_MAX];
+  int64_t shapes[RESULTS_MAX * RANK_MAX]; /* one after another */
 } Calling;
 
 bool rly_operator_fail(rly_operator_call *call, const char *message) {
@@ -65,58 +77,82 @@ static bool set_operand(OpCall *of, const Tensor *t, rly_operand *out,
   return true;
 }
 
-/* The dimensions that the signature leaves open are the host's to say. */
-static bool find_shape(Calling *c, int64_t *shape) {
-  const RuleType *t = c->of->result;
-  bool open = false;
-  for (int i = 0; i < t->rank; i++) {
-    shape[i] = dim_is_number(t->dims[i]) ? dim_value(t->dims[i]) : -1;
-    open |= shape[i] < 0;
+/* What the call shows of its results. */
+static void show_results(Calling *c) {
+  int64_t *shape = c->shapes;
+  for (int i = 0; i < c->call.result_count; i++) {
+    const RuleType *t = &c->types[i];
+    c->results[i] = (rly_operand){
+        .dtype = dtype_name(t->dtype), .rank = t->rank, .shape = shape};
+    shape += t->rank;
   }
+  c->call.result = c->results[0];
+}
+
+/* The dimensions that the signature leaves open are the host's to say. */
+static bool find_shapes(Calling *c) {
+  int64_t known[RESULTS_MAX * RANK_MAX];
+  int n = 0;
+  bool open = false;
+  for (int i = 0; i < c->call.result_count; i++)
+    for (int k = 0; k < c->types[i].rank; k++) {
+      Dim d = c->types[i].dims[k];
+      known[n] = c->shapes[n] = dim_is_number(d) ? dim_value(d) : -1;
+      open |= known[n++] < 0;
+    }
+  show_results(c);
   if (!open) return true;
-  int64_t said[RANK_MAX];
-  memcpy(said, shape, sizeof said);
   const rly_operator *op = &c->op->is;
   if (!op->shape) /* nothing is `?`: n - 5, where n is less */
     return rly_operator_fail(&c->call, "a dimension of its result is below 0");
-  c->call.result = (rly_operand){
-      .dtype = dtype_name(t->dtype), .rank = t->rank, .shape = said};
-  if (!op->shape(op->data, &c->call, said))
+  if (!op->shape(op->data, &c->call, c->shapes))
     return c->failed ? false : rly_operator_fail(&c->call, NULL);
-  for (int i = 0; i < t->rank; i++) {
-    bool kept = shape[i] < 0 || shape[i] == said[i];
-    if (said[i] < 0 || !kept)
+  for (int i = 0; i < n; i++) {
+    bool kept = known[i] < 0 || known[i] == c->shapes[i];
+    if (c->shapes[i] < 0 || !kept)
       return rly_operator_fail(&c->call,
                                "its host says a shape that the "
                                "signature does not");
   }
-  memcpy(shape, said, sizeof said);
+  return true;
+}
+
+/* Allocates the results, filled with 0; some may be there when it fails. */
+static bool make_results(Calling *c, Tensor **outs) {
+  OpCall *of = c->of;
+  for (int i = 0; i < c->call.result_count; i++) {
+    rly_operand *r = &c->results[i];
+    Tensor *t = tensor_new(of->heap, c->types[i].dtype, r->rank, r->shape);
+    if (!t) return op_out_of_memory(of);
+    outs[i] = t;
+    r->shape = t->shape;
+    r->count = tensor_count(t);
+    r->data = t->data;
+    memset(t->data, 0, tensor_bytes(t));
+  }
+  c->call.result = c->results[0];
   return true;
 }
 
 static bool run(Calling *c) {
   OpCall *of = c->of;
-  int64_t shape[RANK_MAX];
-  if (!find_shape(c, shape)) return false;
-  const RuleType *t = of->result;
-  Tensor *out = tensor_new(of->heap, t->dtype, t->rank, shape);
-  if (!out) return op_out_of_memory(of);
-  c->call.result = (rly_operand){.dtype = dtype_name(t->dtype),
-                                 .rank = t->rank,
-                                 .shape = out->shape,
-                                 .count = tensor_count(out),
-                                 .data = out->data};
-  memset(out->data, 0, tensor_bytes(out));
-  bool done = c->op->is.run(c->op->is.data, &c->call) && !c->failed;
-  if (!done && !c->failed && !op_stopped(of)) rly_operator_fail(&c->call, NULL);
-  if (done) of->outs[0] = out;
-  else tensor_drop(of->heap, out);
+  Tensor *outs[RESULTS_MAX] = {0};
+  if (!find_shapes(c)) return false;
+  bool made = make_results(c, outs);
+  bool done = made && c->op->is.run(c->op->is.data, &c->call) && !c->failed;
+  if (made && !done && !c->failed && !op_stopped(of))
+    rly_operator_fail(&c->call, NULL);
+  for (int i = 0; i < c->call.result_count; i++)
+    if (done) of->outs[i] = outs[i];
+    else if (outs[i]) tensor_drop(of->heap, outs[i]);
   return done;
 }
 
 static bool run_host(const HostOp *host, OpCall *of) {
   int n = of->arg_count;
+  bool several = of->result->kind == RT_TUPLE;
   Calling c = {.op = (const Operator *)host, .of = of};
+  c.types = several ? of->result->fields : of->result;
   rly_operand *operands = ARENA_ARRAY(of->arena, rly_operand, (size_t)n + 1);
   Tensor **copies = ARENA_ARRAY(of->arena, Tensor *, (size_t)n + 1);
   if (!operands || !copies) return op_out_of_memory(of);
@@ -126,8 +162,11 @@ static bool run_host(const HostOp *host, OpCall *of) {
     ok = set_operand(of, of->args[made], &operands[made], &copies[made]);
     made += ok;
   }
-  c.call = (rly_operator_call){
-      .count = n, .operands = operands, .threads = of->threads};
+  c.call = (rly_operator_call){.count = n,
+                               .operands = operands,
+                               .threads = of->threads,
+                               .result_count = several ? of->result->count : 1,
+                               .results = c.results};
   ok = ok && run(&c);
   for (int i = 0; i < made; i++) tensor_drop(of->heap, copies[i]);
   return ok;
@@ -176,11 +215,75 @@ static const AttrExpr *dim_attr(rly_program *p, Arena *a, const DimExpr *d) {
   return x;
 }
 
-static const AttrExpr *shape_attr(rly_program *p, Arena *a, const TypeExpr *t) {
+/* The types of the results, which are tensors. */
+static int results_of(const Fn *fn, const TypeExpr *const **types) {
+  bool several = fn->result->kind == TX_TUPLE;
+  *types = several ? fn->result->args : &fn->result;
+  return several ? fn->result->arg_count : 1;
+}
+
+/* The dimensions of all results. */
+static const AttrExpr *shape_attr(rly_program *p, Arena *a, const Fn *fn) {
+  const TypeExpr *const *types;
+  int n = results_of(fn, &types), count = 0, at = 0;
+  for (int i = 0; i < n; i++) count += types[i]->dim_count;
   const AttrExpr **items;
-  AttrExpr *list = attr_expr_list(a, t->dim_count, &items);
-  for (int i = 0; i < list->count; i++) items[i] = dim_attr(p, a, t->dims[i]);
+  AttrExpr *list = attr_expr_list(a, count, &items);
+  for (int i = 0; list->count && i < n; i++)
+    for (int k = 0; k < types[i]->dim_count; k++)
+      items[at++] = dim_attr(p, a, types[i]->dims[k]);
   return list;
+}
+
+/* --- Several results ------------------------------------------------------ */
+
+typedef VEC(int64_t) Numbers;
+
+/* The operand that has the dtype; -1: none. */
+static int operand_of_dtype(const Fn *fn, const Name *name) {
+  for (int i = 0; i < fn->param_count; i++)
+    if (fn->params[i]->annotation->dtype_name == name) return i;
+  return -1;
+}
+
+/* The operand whose rank tells that of the shape: its other dimensions are
+ * single ones.  -1: there is none. */
+static int operand_of_shape(const Fn *fn, const Name *name) {
+  for (int i = 0; i < fn->param_count; i++) {
+    const TypeExpr *t = fn->params[i]->annotation;
+    int shapes = 0;
+    bool found = false;
+    for (int k = 0; k < t->dim_count; k++) {
+      shapes += t->dims[k]->kind == DX_SPLAT;
+      found |= t->dims[k]->kind == DX_SPLAT && t->dims[k]->name == name;
+    }
+    if (found && shapes == 1) return i;
+  }
+  return -1;
+}
+
+/* What the rule reads of one result of several (ops/rules/host.c).  False: no
+ * operand tells the dtype or the shape `*unknown`. */
+static bool add_field(const Fn *fn, const TypeExpr *t, Numbers *out,
+                      const Name **unknown) {
+  int like = t->dtype_name ? operand_of_dtype(fn, t->dtype_name) : 0;
+  *unknown = t->dtype_name;
+  if (like < 0) return false;
+  VEC_PUSH(out, t->dtype_name ? -1 - like : (int)t->dtype);
+  size_t axes = out->len;
+  VEC_PUSH(out, 0);
+  VEC_PUSH(out, 0);
+  for (int i = 0; i < t->dim_count && out->len > axes + 1; i++) {
+    const DimExpr *d = t->dims[i];
+    bool shape = d->kind == DX_SPLAT;
+    int from = shape ? operand_of_shape(fn, d->name) : 0;
+    *unknown = d->name;
+    if (from < 0) return false;
+    out->data[axes] += shape ? 1 - fn->params[from]->annotation->dim_count : 1;
+    out->data[axes + 1] += shape;
+    if (shape) VEC_PUSH(out, from);
+  }
+  return true;
 }
 
 /* The dtype's name, or the parameter that it is. */
@@ -199,35 +302,83 @@ static bool has_open(const TypeExpr *t) {
   return false;
 }
 
+/* The types of several results, as the rule reads them; NULL after a report. */
+static const AttrExpr *fields_attr(rly_program *p, Arena *a, const Fn *fn) {
+  const TypeExpr *const *types;
+  int n = results_of(fn, &types);
+  const AttrExpr **items;
+  AttrExpr *list = NULL;
+  Numbers numbers;
+  VEC_INIT(&numbers, p->mem);
+  VEC_PUSH(&numbers, n);
+  bool ok = true;
+  for (int i = 0; ok && i < n; i++) {
+    const Name *unknown;
+    ok = add_field(fn, types[i], &numbers, &unknown);
+    if (ok) continue;
+    Diag *d = diag_error(p->ir->diags, E0908, types[i]->span,
+                         "no operand tells what `%s` is here", unknown->text);
+    diag_hint(d,
+              "of several results, each dtype is that of an operand, and "
+              "each shape stands in an operand, with no other shape");
+  }
+  if (ok) list = attr_expr_list(a, (int)numbers.len, &items);
+  for (int i = 0; list && i < list->count; i++)
+    items[i] = attr_expr_int(a, numbers.data[i]);
+  VEC_DONE(&numbers);
+  return list;
+}
+
+static bool gives_tensors(const Fn *fn) {
+  const TypeExpr *const *types;
+  int n = results_of(fn, &types);
+  for (int i = 0; i < n; i++)
+    if (types[i]->kind != TX_TENSOR) return false;
+  return fn->result->kind == TX_TENSOR || (n >= 2 && n <= RESULTS_MAX);
+}
+
+/* The first result whose type has a `?`; NULL: none has one. */
+static const TypeExpr *open_result(const Fn *fn) {
+  const TypeExpr *const *types;
+  int n = results_of(fn, &types);
+  for (int i = 0; i < n; i++)
+    if (has_open(types[i])) return types[i];
+  return NULL;
+}
+
 typedef struct Adding {
   const rly_operator *op;
   int number;
   const Name *name; /* found */
 } Adding;
 
+/* `fields`: what the rule reads of several results. */
 static const Expr *call_of_host(const Adding *adding, rly_program *p, Arena *a,
-                                const Fn *fn, Span span) {
+                                const Fn *fn, const AttrExpr *fields,
+                                Span span) {
   size_t n = (size_t)fn->param_count;
   Expr *callee = expr_new(a, EX_OP, span), *all = expr_new(a, EX_TUPLE, span);
-  const Expr **fields = ARENA_ARRAY(a, const Expr *, n + 1);
+  const Expr **operands = ARENA_ARRAY(a, const Expr *, n + 1);
   const Expr **args = ARENA_ARRAY(a, const Expr *, 1);
   Attr *attrs = ARENA_ARRAY(a, Attr, 3);
-  if (!fields || !args || !attrs) return NULL;
+  bool several = fn->result->kind == TX_TUPLE;
+  if (!operands || !args || !attrs) return NULL;
   for (size_t i = 0; i < n; i++) {
     Expr *operand = expr_new(a, EX_LOCAL, span);
     operand->name = fn->params[i]->name;
-    fields[i] = operand;
+    operands[i] = operand;
   }
   callee->op = adding->op->effect ? OP_HOST_EFFECT : OP_HOST;
-  all->args = fields;
+  all->args = operands;
   all->count = (int)n;
   args[0] = all;
   NameTable *names = p->ir->names;
   attrs[0] = (Attr){name_of(names, "operator"), span,
                     attr_expr_int(a, adding->number)};
-  attrs[1] =
-      (Attr){name_of(names, "shape"), span, shape_attr(p, a, fn->result)};
-  attrs[2] = (Attr){name_of(names, "dtype"), span, dtype_attr(a, fn->result)};
+  attrs[1] = (Attr){name_of(names, "shape"), span, shape_attr(p, a, fn)};
+  attrs[2] = several ? (Attr){name_of(names, "fields"), span, fields}
+                     : (Attr){name_of(names, "dtype"), span,
+                              dtype_attr(a, fn->result)};
   Expr *call = expr_call(a, span, callee, 1, args);
   call->call.attrs = attrs;
   call->call.attr_count = 3;
@@ -246,10 +397,10 @@ static bool put_meaning(void *data, rly_program *p, Unit *unit) {
                   "the signature of an operator is `op @f(...) "
                   "-> Tensor[...]`, and nothing else");
   const Fn *fn = item->expr->fn;
-  if (fn->result->kind != TX_TENSOR || !fn->param_count)
+  if (!gives_tensors(fn) || !fn->param_count)
     return refuse(p, fn->result->span,
                   "an operator of the host takes tensors, "
-                  "at least one, and gives a tensor");
+                  "at least one, and gives a tensor, or a tuple of 2 to 8");
   for (int i = 0; i < fn->param_count; i++) {
     const TypeExpr *t = fn->params[i]->annotation;
     if (!t || t->kind != TX_TENSOR)
@@ -257,12 +408,18 @@ static bool put_meaning(void *data, rly_program *p, Unit *unit) {
                     "an operator of the host takes "
                     "tensors");
   }
-  if (has_open(fn->result) && !adding->op->shape)
-    return refuse(p, fn->result->span,
+  const TypeExpr *open = open_result(fn);
+  if (open && !adding->op->shape)
+    return refuse(p, open->span,
                   "the result has `?`, and no function "
                   "tells its shape");
   adding->name = item->name;
-  const Expr *call = call_of_host(adding, p, &unit->arena, fn, item->name_span);
+  const AttrExpr *fields = NULL;
+  if (fn->result->kind == TX_TUPLE &&
+      !(fields = fields_attr(p, &unit->arena, fn)))
+    return false;
+  const Expr *call =
+      call_of_host(adding, p, &unit->arena, fn, fields, item->name_span);
   Fn *made = (Fn *)fn; /* parsed a moment ago, and nobody else has it yet */
   if (!call) return false;
   if (made->body->kind == EX_BLOCK && made->body->sugar == SUGAR_WHERE)

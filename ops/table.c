@@ -33,16 +33,18 @@ const RuleInfo *const rule_table[RULE_COUNT] = {
 };
 
 /* What both rows of a host's operators say: the operator's number among the
- * program's, and its result, in which -1 stands for `?`. */
-#define HOST                                                \
-  .name = "host", .args = "operands*", .rule = RULE_host,   \
-  .storage = STORE_MAKE, .fails = FAILS_DATA,               \
-  ATTRS(A(operator, INT, .required = true),                 \
-        A(shape, INTS, .required = true, .symbolic = true), \
-        A(dtype, DTYPE, .text = "float32")),                \
-  .no_gradient =                                            \
-      "the host computes it; gradient @f(...) beside its "  \
-      "signature states one",                               \
+ * program's, and its result, in which -1 stands for `?`; of several results,
+ * the shapes are one list, and `fields` has the rest of their types
+ * (ops/rules/host.c). */
+#define HOST                                                  \
+  .name = "host", .args = "operands*", .rule = RULE_host,     \
+  .storage = STORE_MAKE, .fails = FAILS_DATA,                 \
+  ATTRS(A(operator, INT, .required = true),                   \
+        A(shape, INTS, .required = true, .symbolic = true),   \
+        A(dtype, DTYPE, .text = "float32"), A(fields, INTS)), \
+  .no_gradient =                                              \
+      "the host computes it; gradient @f(...) beside its "    \
+      "signature states one",                                 \
   .doc = "An operator of the host."
 
 const OpInfo op_table[OP_ROWS] = {

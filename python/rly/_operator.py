@@ -62,36 +62,58 @@ def fitted(given, dtype):
     return made if dtype.kind == "f" or made == given else given
 
 
-def callbacks(function, shape):
-    early = threading.local()  # the result whose shape was asked for
+def arrays_of(call, given):
+    """An array for each result of the operator: of several it gives a tuple."""
+    count = call.result_count
+    if count == 1:
+        return [np.asarray(given)]
+    if not isinstance(given, (tuple, list)) or len(given) != count:
+        raise TypeError(f"the operator gave {type(given).__name__}, not a tuple "
+                        f"of {count} arrays")
+    return [np.asarray(field) for field in given]
 
-    def result_of(call):
-        made, early.result = getattr(early, "result", None), None
-        return (np.asarray(function(*operands_of(call))) if made is None
-                else made)
+
+def callbacks(function, shape):
+    early = threading.local()  # the results whose shapes were asked for
+
+    def results_of(call):
+        made, early.results = getattr(early, "results", None), None
+        if made is None:
+            made = arrays_of(call, function(*operands_of(call)))
+        return made
 
     def compute(call):
-        to = array_over(call.result, writable=True)
-        given = fitted(result_of(call), to.dtype)
-        if given.dtype != to.dtype or given.shape != to.shape:
-            raise TypeError(f"the operator gave {given.dtype} of shape "
-                            f"{given.shape}, not {to.dtype} of {to.shape}")
-        if to.size:
-            to[...] = given
+        for i, result in enumerate(results_of(call)):
+            to = array_over(call.results[i], writable=True)
+            given = fitted(result, to.dtype)
+            if given.dtype != to.dtype or given.shape != to.shape:
+                raise TypeError(f"the operator gave {given.dtype} of shape "
+                                f"{given.shape}, not {to.dtype} of {to.shape}")
+            if to.size:
+                to[...] = given
+
+    def shapes_of(call):
+        early.results = None
+        if shape is BY_RESULT:
+            early.results = arrays_of(call, function(*operands_of(call)))
+            return [result.shape for result in early.results]
+        found = shape(*operands_of(call))
+        return [found] if call.result_count == 1 else found
 
     def measure(call, dims):
-        early.result = None
-        if shape is BY_RESULT:
-            early.result = np.asarray(function(*operands_of(call)))
-            found = early.result.shape
-        else:
-            found = shape(*operands_of(call))
-        if len(found) != call.result.rank:
-            raise TypeError(f"the operator's shape is {tuple(found)}, not one "
-                            f"of rank {call.result.rank}")
-        for i, dim in enumerate(found):
-            if dims[i] == -1:
-                dims[i] = dim
+        shapes, at = shapes_of(call), 0
+        if len(shapes) != call.result_count:
+            raise TypeError(f"the operator has {len(shapes)} shapes, not one "
+                            f"for each of {call.result_count} results")
+        for i, found in enumerate(shapes):
+            rank = call.results[i].rank
+            if len(found) != rank:
+                raise TypeError(f"the operator's shape is {tuple(found)}, not "
+                                f"one of rank {rank}")
+            for k, dim in enumerate(found):
+                if dims[at + k] == -1:
+                    dims[at + k] = dim
+            at += rank
 
     run = ffi.callback("bool(void *, rly_operator_call *)", guarded(compute))
     if not shape:

@@ -169,8 +169,9 @@ class Program:
             def double(x):
                 return x + x
 
-        It takes and gives arrays.  `gradient` is its derivative as a text,
-        `shape(*operands)` the result's shape where the signature has a `?`.
+        It takes and gives arrays; several results are a tuple.  `gradient`
+        is its derivative as a text, `shape(*operands)` the result's shape where
+        the signature has a `?`, of several results the shapes of all.
         With `effect`, no call is dropped, repeated or moved."""
         def decorate(function):
             self._operators.append(operators.add(

@@ -477,6 +477,35 @@ def test_operators():
         p.head(np.arange(9), -3)
 
 
+def test_operators_with_several_results():
+    p = rly.Program()
+    p.operator("op @divmod[s: Shape](%x: Tensor[s, int32], %k: int32) "
+               "-> (Tensor[s, int32], Tensor[s, int32])")(np.divmod)
+
+    @p.operator("op @parts[n: Dim, d: Float](%x: Tensor[(n), d]) "
+                "-> (Tensor[(?), d], Tensor[(?, 1), d])",
+                shape=lambda x: ((int((x < 0).sum()),),
+                                 (int((x >= 0).sum()), 1)))
+    def parts(x):
+        return x[x < 0], x[x >= 0][:, None]
+
+    @p.operator("op @one(%x: int32) -> (int32, int32)")
+    def one(x):
+        return x
+
+    p.add("def @f(%x: Tensor[(2, 3), int32]) { @divmod(%x, 4) }"
+          "def @g(%x: Tensor[(?), float64]) { @parts(%x) }"
+          "def @h(%x: int32) { @one(%x) }")
+    x = np.array([[-9, 5, 7], [8, -1, 0]], np.int32)
+    for got, expected in zip(p.f(x), np.divmod(x, 4)):
+        np.testing.assert_array_equal(got, expected)
+    below, others = p.g(np.array([1.5, -2, 0, -4]))
+    np.testing.assert_array_equal(below, [-2, -4])
+    np.testing.assert_array_equal(others, [[1.5], [0]])
+    with pytest.raises(rly.RunError, match="not a tuple of 2 arrays"):
+        p.h(1)
+
+
 # --- State --------------------------------------------------------------------------
 
 COUNTER = """let @n = ref(0);

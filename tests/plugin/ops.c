@@ -1,8 +1,10 @@
 /* Operators for tests/t/plugin.t: a prefix sum, the indices of what is not 0,
- * one that never ends unless it is asked to, one that counts its calls. */
+ * one that never ends unless it is asked to, one that counts its calls, and
+ * some that give tuples. */
 #include <rly.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool prefix(void *data, rly_operator_call *call) {
   (void)data;
@@ -50,6 +52,49 @@ static bool wrong(void *data, rly_operator_call *call, int64_t *shape) {
   return true;
 }
 
+/* The first row, the last one as a column, and the number of rows. */
+static bool ends(void *data, rly_operator_call *call) {
+  (void)data;
+  const rly_operand *y = call->results;
+  const float *x = call->operands[0].data;
+  int64_t rows = call->operands[0].shape[0], n = y[0].count;
+  memcpy(y[0].data, x, (size_t)n * sizeof *x);
+  memcpy(y[1].data, x + (rows - 1) * n, (size_t)n * sizeof *x);
+  *(int64_t *)y[2].data = rows;
+  return call->result_count == 3 && y[1].rank == y[0].rank + 1;
+}
+
+/* The elements below 0 and the others, in order. */
+static bool count_signs(void *data, rly_operator_call *call, int64_t *shape) {
+  (void)data;
+  const double *x = call->operands[0].data;
+  if (strcmp(call->operands[0].dtype, call->results[1].dtype) != 0 ||
+      strcmp(call->operands[0].dtype, "float64") != 0)
+    return rly_operator_fail(call, "its elements are no float64");
+  shape[0] = shape[1] = 0;
+  for (int64_t i = 0; i < call->operands[0].count; i++) shape[x[i] >= 0]++;
+  return true;
+}
+
+static bool by_sign(void *data, rly_operator_call *call) {
+  (void)data;
+  const double *x = call->operands[0].data;
+  double *y[] = {call->results[0].data, call->results[1].data};
+  for (int64_t i = 0; i < call->operands[0].count; i++)
+    if (x[i] == 7) return rly_operator_fail(call, "it does not like 7");
+    else *y[x[i] >= 0]++ = x[i];
+  return true;
+}
+
+/* x^2 and x^3. */
+static bool powers(void *data, rly_operator_call *call) {
+  (void)data;
+  float x = *(const float *)call->operands[0].data;
+  *(float *)call->results[0].data = x * x;
+  *(float *)call->results[1].data = x * x * x;
+  return true;
+}
+
 static int ticks;
 
 bool rly_plugin(rly_program *p) {
@@ -72,6 +117,18 @@ bool rly_plugin(rly_program *p) {
       {.signature = "op @wrong(%x: int32) -> Tensor[(?, 2), int32]",
        .shape = wrong,
        .run = where},
+      {.signature = "op @ends[n: Dim, s: Shape]("
+                    "%x: Tensor[(n, s...), float32]) -> "
+                    "(Tensor[s, float32], Tensor[(s..., 1), float32], int64)",
+       .run = ends},
+      {.signature = "op @by_sign[n: Dim, d: Float](%x: Tensor[(n), d]) -> "
+                    "(Tensor[(?), d], Tensor[(?), d])",
+       .shape = count_signs,
+       .run = by_sign},
+      {.signature = "op @powers(%x: float32) -> (float32, float32)",
+       .gradient = "gradient @powers(%x) -> (%y, %g) {\n"
+                   "  %g.0 * 2f * %x + %g.1 * 3f * %y.0\n}\n",
+       .run = powers},
       {.signature = "op @tail[n: Dim](%x: Tensor[(n), float32]) -> "
                     "Tensor[(n - 5), float32]",
        .run = prefix},

@@ -31,6 +31,33 @@ gives(rly('run', @with, '-e', 'grad(fn (%x: float32) { %x * '
 gives(rly('step', @with, '-e', '@prefix([1f, 2f])'), 0, qr/\[1\.0, 3\.0\]/, '',
   'it is stepped over');
 
+# Several results are a tuple.
+gives(rly('run', @with, '-e', '@ends([[1f, 2f], [3f, 4f], [5f, 6f]])'), 0,
+  qr/^\(Tensor\[\(2\),\ float32\]\ \[1\.0,\ 2\.0\],\s+
+     Tensor\[\(2,\ 1\),\ float32\]\s+\[\[5\.0\],\s+\[6\.0\]\],\s+3i64\)\n\z/x,
+  '', 'their ranks are those of operands');
+gives(rly('run', @with, '-e', '@ends([1f, 2f, 4f])'), 0,
+  qr/^\(1f, Tensor\[\(1\), float32\] \[4\.0\], 3i64\)\n\z/, '',
+  'of a shape without dimensions as well');
+gives(rly('run', @with, '-e', 'let %p = '
+      . '@by_sign(cast([1f, -2f, 4f, -0f], dtype="float64")); (%p.1, %p.0)'), 0,
+  qr/^\(Tensor\[\(3\),\ float64\]\ \[1\.0,\ 4\.0,\ -0\.0\],\s+
+     Tensor\[\(1\),\ float64\]\ \[-2\.0\]\)\n\z/x, '',
+  'their shapes are known to the run only');
+gives(rly('run', @with, '-e', 'let %y = @powers(2f); '
+      . '(%y.1, grad(fn (%x: float32) { let %p = @powers(%x); '
+      . '%p.0 + 10f * %p.1 })(2f).1)'), 0,
+  qr/^\(8f, \(124f,\)\)\n\z/, '', 'their derivative');
+gives(rly('run', @with, '-e', '@by_sign(cast([-1f, 7f], dtype="float64"))'), 2,
+  '', qr/E0606.*`\@by_sign`: it does not like 7/s, 'one of several fails');
+gives(rly('run', @with, '-e', '@powers(2f).2'), 1, '', qr/E02/,
+  'a third of two');
+gives(rly('step', @with, '-e', '@powers(2f)'), 0, qr/\(4f, 8f\)/, '',
+  'it is stepped over as well');
+gives(rly('ops', @with, '@powers'), 0,
+  qr/^op \@powers\(%x: float32\) -> \(float32, float32\)\n/, '',
+  'rly ops shows it');
+
 gives(rly('run', @with, '-e', '@prefix(zeros(shape=[0]))'), 1, '',
   qr/E0907.*`\@prefix`: it is empty/s, 'a condition of the signature');
 gives(rly('run', @with, '-e', '@prefix([1])'), 1, '', qr/int32/,

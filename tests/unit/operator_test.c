@@ -165,7 +165,17 @@ static void test_refused(void **state) {
     const char *signature, *said;
   } cases[] = {
       {"op @f(%x: int32) -> Tensor[(?), int32]", "no function tells its shape"},
-      {"op @f(%x: int32) -> (int32, int32)", "gives a tensor"},
+      {"op @f(%x: int32) -> (int32,)", "or a tuple of 2 to 8"},
+      {"op @f(%x: int32) -> ((int32, int32), int32)", "gives a tensor"},
+      {"op @f(%x: int32) -> (int32, int32, int32, int32, int32, int32, int32, "
+       "int32, int32)",
+       "or a tuple of 2 to 8"},
+      {"op @f(%x: int32) -> (int32, Tensor[(?), int32])", "the result has `?`"},
+      {"op @f[d: DType](%x: int32) -> (int32, Tensor[(2), d])",
+       "no operand tells what `d` is here"},
+      {"op @f[s: Shape, t: Shape](%x: Tensor[(s..., t...), int32], "
+       "%y: Tensor[s, int32]) -> (Tensor[s, int32], Tensor[t, int32])",
+       "no operand tells what `t` is here"},
       {"op @f(%x: (int32, int32)) -> int32", "takes tensors"},
       {"op @f() -> int32", "at least one"},
       {"op @f(%x) -> int32", "takes tensors"},

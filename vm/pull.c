@@ -276,7 +276,8 @@ static bool put_arguments(Sweep *w, Adjoint *a, const struct Derivative *d,
   return true;
 }
 
-Value sweep_field(Session *s, const Cell *from, int i, const Type *type) {
+/* Field i of a rule's result as an object, kept; NULL without memory. */
+static Value field_of(Session *s, const Cell *from, int i, const Type *type) {
   Value v = cell_fields((Cell *)from)[i];
   if (cell_field_counted(from, (uint64_t)i)) obj_keep(v.obj);
   else v.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, v);
@@ -295,13 +296,13 @@ static bool add_part(Sweep *w, Cell *r, int n, int at, const Type *type,
   if (!input) return true;
   if (type->kind == TY_TUPLE) {
     const Cell *pair = cell_fields((Cell *)from)[i].cell;
-    Value a = sweep_field(s, pair, 0, type->args[0]);
-    Value b = sweep_field(s, pair, 1, type->args[1]);
+    Value a = field_of(s, pair, 0, type->args[0]);
+    Value b = field_of(s, pair, 1, type->args[1]);
     if (dtype_is_float((DType)type->args[0]->dtype))
       return sweep_add_product(w, input, index, a, b);
     return sweep_add_rows(w, input, index, a, b, f[RECORD_ARGS + 2 * n + at]);
   }
-  Value v = sweep_field(s, from, i, type);
+  Value v = field_of(s, from, i, type);
   if (!v.obj) return vm_out_of_memory(s);
   return sweep_add(w, input, index, v, f[RECORD_ARGS + 2 * n + at]);
 }

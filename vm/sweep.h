@@ -87,8 +87,6 @@ bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
 /* Adds to a fault of the program that it came up in the derivative of the
  * operator there.  NULL: of no operator.  Always false. */
 bool sweep_blame(Session *s, const OpSite *site);
-/* Field i of a rule's result as an object, kept; NULL without memory. */
-Value sweep_field(Session *s, const Cell *from, int i, const Type *type);
 /* Sweeps the record of a stretch: adds to the adjoints of its inputs.  `last`:
  * it will not be swept again, so what it saved goes.  False after a fault. */
 bool sweep_stretch(Sweep *w, Adjoint *a, bool last);

@@ -141,6 +141,17 @@ def tensor_text(program, t):
     return program.text_of_type(t)
 
 
+def result_text(program, t):
+    """The same of a result, which may be a tuple of 2 to 8 tensors."""
+    if lib.rly_type_kind(t) != lib.RLY_TUPLE:
+        return tensor_text(program, t)
+    fields = [tensor_text(program, lib.rly_type_field(t, i))
+              for i in range(lib.rly_type_field_count(t))]
+    if None in fields or not 2 <= len(fields) <= 8:
+        return None
+    return f"({', '.join(fields)})"
+
+
 def name_of(program, function, t):
     """The operator that stands for a function of Python as a value of type `t`;
     each is added to the program once."""
@@ -149,10 +160,11 @@ def name_of(program, function, t):
         wanted = program.text_of_type(t)
         fields = [lib.rly_type_field(t, i)
                   for i in range(lib.rly_type_field_count(t))]
-        *params, result = [tensor_text(program, field) for field in fields]
+        params = [tensor_text(program, field) for field in fields[:-1]]
+        result = result_text(program, fields[-1])
         if not params or None in params or result is None:
-            raise TypeError(f"{wanted} is wanted: a function of Python takes and "
-                            "gives tensors")
+            raise TypeError(f"{wanted} is wanted: a function of Python takes "
+                            "tensors, and gives one or a tuple of 2 to 8")
         name = f"python_{len(program._callables)}"
         given = ", ".join(f"%x{i}: {text}" for i, text in enumerate(params))
         program.operator(f"op @{name}({given}) -> {result}", effect=True,

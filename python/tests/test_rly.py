@@ -175,6 +175,10 @@ def @fold(%f: fn (int32, int32) -> int32, %l: List[int32]) {
   @foldl(%f, 0, %l) }
 def @add(%a: int32, %b: int32) -> int32 { %a + %b }
 def @pairs(%f: fn ((int32, int32)) -> int32) { %f((1, 2)) }
+def @both(%f: fn (int32, int32) -> (int32, int32)) { %f(17, 5) }
+def @halves(%f: fn (Tensor[(?), float32])
+              -> (Tensor[(?), float32], Tensor[(?), float32])) {
+  %f([1f, 2f, 4f]) }
 """
 
 
@@ -190,6 +194,9 @@ def test_functions_as_arguments():
     assert calls == [2, 4]  # each call is one of the function
     np.testing.assert_array_equal(p.twice(lambda y: y * 3, x), x * 9)
     assert p.fold(lambda a, b: a + 10 * b, [1, 2, 3]) == 60
+    assert p.both(divmod) == (3, 2)
+    first, rest = p.halves(lambda y: (y[:1], y[1:]))
+    assert first.tolist() == [1] and rest.tolist() == [2, 4]
     assert p.fold(p["add"], [1, 2, 3]) == 6 == p.fold(max, [1, 6, 3])
     names = len(p.names)
     assert p.fold(max, [3, 2]) == 3 and len(p.names) == names  # added once
@@ -202,7 +209,7 @@ def test_functions_as_arguments():
         p.fold(lambda a, b: np.int64(2**31), [1])
     with pytest.raises(rly.RunError, match="float64"):
         p.fold(lambda a, b: 1.0, [1])
-    with pytest.raises(TypeError, match="gives tensors"):
+    with pytest.raises(TypeError, match="takes tensors, and gives one"):
         p.pairs(lambda pair: pair[0])
     with pytest.raises(TypeError, match="is wanted"):
         p.fold(3, [1])

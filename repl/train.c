@@ -96,7 +96,11 @@ static rly_status do_step(Training *t, StepReport *r) {
 
 static rly_status end_epoch(Training *t, EpochReport *e) {
   rly_value *v;
-  rly_status status = call(t->session, "train.epoch", &v);
+  int64_t checks;
+  rly_status status = call_int(t->session, "train.checks", &checks);
+  if (status != RLY_OK) return status;
+  status = t->team && checks ? train_team_epoch(t, checks, &v)
+                             : call(t->session, "train.epoch", &v);
   if (status != RLY_OK) return status;
   *e = (EpochReport){.loss = float_of(v, 0),
                      .validation = float_of(v, 1),

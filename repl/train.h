@@ -23,6 +23,14 @@ typedef struct EpochReport {
   int64_t without; /* epochs since the best one */
 } EpochReport;
 
+/* A sum over parts that the processes of a team share out. */
+typedef struct Shared {
+  const char *part; /* the function that gives part k */
+  TeamSum *sum;     /* over the parts of all */
+  TeamPart *parts;  /* what its bytes are */
+  rly_value *form;  /* a value such as the sum is to be */
+} Shared;
+
 typedef struct Training {
   Host *h;
   const char *file, *folder; /* of the run */
@@ -43,9 +51,8 @@ typedef struct Training {
   int log_error;    /* the first errno of a line that was not written; or 0 */
   const Team *team; /* of several processes; NULL: this one alone */
   bool agreed;      /* All processes know that it ends. */
-  TeamSum *sum;     /* over the shards of all */
-  TeamPart *parts;  /* what its bytes are */
-  rly_value *form;  /* a value such as the sum is to be */
+  Shared shards;    /* of a step */
+  Shared checks;    /* of validation */
 } Training;
 
 /* Seconds of a clock that never goes back. */
@@ -63,6 +70,8 @@ bool train_leads(const Training *t);
 int64_t train_agree(const Training *t, int64_t mine);
 /* What @train.step() does, together. */
 rly_status train_team_step(Training *t, rly_value **out);
+/* What @train.epoch() does, together: `checks` as @train.checks() has it. */
+rly_status train_team_epoch(Training *t, int64_t checks, rly_value **out);
 /* Leaves the team.  Where not all have agreed to end, this ends the others. */
 void train_leave(Training *t, int code);
 

@@ -4,7 +4,8 @@
  * computes some, reading those examples only; the gradients are added by a tree
  * over shards (team/team.h) and every process does the step with the sum.  The
  * tree is the program's own (@tree_sum), so a run may go on with any number of
- * processes.  Process 0 shows how it goes and keeps the run.
+ * processes.  The batches of validation are computed and added in the same way.
+ * Process 0 shows how it goes and keeps the run.
  *
  * A process that cannot go on ends all: what was kept stays whole. */
 #include <dlfcn.h>
@@ -71,11 +72,16 @@ int64_t train_agree(const Training *t, int64_t mine) {
   return t->team ? team_most(t->team, mine) : mine;
 }
 
+static void shared_done(Shared *x) {
+  team_sum_free(x->sum);
+  free(x->parts);
+  rly_value_free(x->form);
+  *x = (Shared){0};
+}
+
 void train_leave(Training *t, int code) {
-  team_sum_free(t->sum);
-  free(t->parts);
-  rly_value_free(t->form);
-  t->form = NULL;
+  shared_done(&t->shards);
+  shared_done(&t->checks);
   if (!t->team) return;
   if (!t->agreed) t->team->abort(code);
   t->team->leave();
@@ -149,7 +155,7 @@ static bool see_part(void *data, rly_value *tensor) {
 
 /* Bytes on their way, and the part that comes next. */
 typedef struct Copy {
-  const Training *t;
+  const TeamPart *parts;
   uint8_t *bytes;
   size_t at;
 } Copy;
@@ -159,23 +165,23 @@ static bool see_copy(void *data, rly_value *tensor) {
   DType dtype;
   if (!is_added(tensor, &dtype)) return true;
   const void *from = rly_value_elements(tensor);
-  const TeamPart *p = &c->t->parts[c->at++];
+  const TeamPart *p = &c->parts[c->at++];
   if (from && p->count == (size_t)rly_value_count(tensor))
     memcpy(c->bytes + p->offset, from, p->count * dtype_size(dtype));
   return from && p->count == (size_t)rly_value_count(tensor);
 }
 
 /* Of a value with the form that all sums have: room for them. */
-static bool make_sum(Training *t, rly_value *form) {
+static bool make_sum(const Training *t, Shared *x, rly_value *form) {
   Parts p = {0};
   if (!each_tensor(t, form, see_part, &p)) return false;
-  t->parts = p.items = malloc((p.count + 1) * sizeof *p.items);
+  x->parts = p.items = malloc((p.count + 1) * sizeof *p.items);
   if (!p.items) return false;
   p.count = p.bytes = 0;
   if (!each_tensor(t, form, see_part, &p)) return false;
-  t->sum = team_sum_new(t->team, t->parts, p.count, p.bytes);
-  t->form = rly_value_keep(form);
-  return t->sum && t->form;
+  x->sum = team_sum_new(t->team, x->parts, p.count, p.bytes);
+  x->form = rly_value_keep(form);
+  return x->sum && x->form;
 }
 
 /* --- Bytes as values ----------------------------------------------------- */
@@ -199,12 +205,11 @@ static bool begin_making(const Training *t, Makings *all, rly_value *form) {
 }
 
 /* The value that is made: of bytes, of fields, or the form itself. */
-static rly_value *finish_making(Copy *c, const Making *m) {
-  rly_session *s = c->t->session;
+static rly_value *finish_making(rly_session *s, Copy *c, const Making *m) {
   DType dtype;
   rly_kind kind = rly_value_kind(m->form);
   if (kind == RLY_TENSOR && is_added(m->form, &dtype)) {
-    const TeamPart *p = &c->t->parts[c->at++];
+    const TeamPart *p = &c->parts[c->at++];
     int64_t shape[8];
     int rank = rly_value_rank(m->form);
     for (int k = 0; k < rank; k++) shape[k] = rly_value_dim(m->form, k);
@@ -224,12 +229,13 @@ static void making_done(Making *m) {
 }
 
 /* A value like the form, with the floats of the sum. */
-static rly_value *value_of_sum(const Training *t, const uint8_t *sum) {
-  Copy c = {t, (uint8_t *)sum, 0};
+static rly_value *value_of_sum(const Training *t, const Shared *x,
+                               const uint8_t *sum) {
+  Copy c = {x->parts, (uint8_t *)sum, 0};
   rly_value *made = NULL;
   Makings all;
   VEC_INIT(&all, t->h->program->mem);
-  bool ok = begin_making(t, &all, rly_value_keep(t->form));
+  bool ok = begin_making(t, &all, rly_value_keep(x->form));
   while (ok && all.len) {
     Making *m = &VEC_LAST(&all);
     if ((int)m->fields.len < m->count) {
@@ -237,7 +243,7 @@ static rly_value *value_of_sum(const Training *t, const uint8_t *sum) {
       ok = begin_making(t, &all, rly_value_field(m->form, next));
       continue;
     }
-    made = finish_making(&c, m);
+    made = finish_making(t->session, &c, m);
     making_done(m);
     all.len--;
     ok = made;
@@ -272,47 +278,56 @@ static rly_status out_of_memory(Training *t) {
   return RLY_LIMIT;
 }
 
-/* The numbers of shard k go into the sum. */
-static rly_status do_shard(Training *t, rly_value *batch, int64_t k) {
+/* The numbers of part k go into the sum. */
+static rly_status do_part(Training *t, const Shared *x, rly_value *batch,
+                          int64_t k) {
   rly_value *v;
-  rly_status status = call_with(t, "train.shard", batch, k, &v);
+  rly_status status = call_with(t, x->part, batch, k, &v);
   if (status != RLY_OK) return status;
-  Copy c = {t, team_sum_room(t->sum), 0};
+  Copy c = {x->parts, team_sum_room(x->sum), 0};
   bool ok = c.bytes && each_tensor(t, v, see_copy, &c);
   rly_value_free(v);
   if (!ok) return out_of_memory(t);
-  team_sum_add(t->sum);
+  team_sum_add(x->sum);
   return RLY_OK;
 }
 
-/* What a shard gives has the same form for all shards.  Each process learns it
- * from shard 0 of the first batch, since it may have no shard of its own there;
- * process 0 so computes that one twice. */
-static rly_status find_form(Training *t, rly_value *batch) {
-  if (t->sum) return RLY_OK;
+/* All parts have the same form.  Each process learns it from part 0 of the
+ * first sum, since it may have no part of its own there; process 0 so computes
+ * that one twice. */
+static rly_status find_form(Training *t, Shared *x, rly_value *batch) {
+  if (x->sum) return RLY_OK;
   rly_value *v;
-  rly_status status = call_with(t, "train.shard", batch, 0, &v);
+  rly_status status = call_with(t, x->part, batch, 0, &v);
   if (status != RLY_OK) return status;
-  bool ok = make_sum(t, v);
+  bool ok = make_sum(t, x, v);
   rly_value_free(v);
   return ok ? RLY_OK : out_of_memory(t);
 }
 
-static rly_status sum_shards(Training *t, rly_value *batch, rly_value **out) {
-  int64_t shards, from, to;
-  rly_value *count;
-  rly_status status = find_form(t, batch);
+/* The sum of `count` parts, at least one. */
+static rly_status sum_parts(Training *t, Shared *x, rly_value *batch,
+                            int64_t count, rly_value **out) {
+  int64_t from, to;
+  rly_status status = find_form(t, x, batch);
   if (status != RLY_OK) return status;
-  status = rly_session_call(t->session, "train.shards", 1, &batch, &count);
-  if (status != RLY_OK) return status;
-  shards = *(const int32_t *)rly_value_elements(count);
-  rly_value_free(count);
-  if (!team_sum_begin(t->sum, shards, &from, &to)) return out_of_memory(t);
+  if (!team_sum_begin(x->sum, count, &from, &to)) return out_of_memory(t);
   for (int64_t k = from; status == RLY_OK && k < to; k++)
-    status = do_shard(t, batch, k);
+    status = do_part(t, x, batch, k);
   if (status != RLY_OK) return status;
-  *out = value_of_sum(t, team_sum_end(t->sum));
+  *out = value_of_sum(t, x, team_sum_end(x->sum));
   return *out ? RLY_OK : out_of_memory(t);
+}
+
+static rly_status sum_shards(Training *t, rly_value *batch, rly_value **out) {
+  rly_value *count;
+  rly_status status =
+      rly_session_call(t->session, "train.shards", 1, &batch, &count);
+  if (status != RLY_OK) return status;
+  int64_t shards = *(const int32_t *)rly_value_elements(count);
+  rly_value_free(count);
+  t->shards.part = "train.shard";
+  return sum_parts(t, &t->shards, batch, shards, out);
 }
 
 rly_status train_team_step(Training *t, rly_value **out) {
@@ -323,5 +338,15 @@ rly_status train_team_step(Training *t, rly_value **out) {
     status = rly_session_call(t->session, "train.apply", 2, args, out);
   rly_value_free(args[0]);
   rly_value_free(args[1]);
+  return status;
+}
+
+rly_status train_team_epoch(Training *t, int64_t checks, rly_value **out) {
+  rly_value *sum = NULL;
+  t->checks.part = "train.check";
+  rly_status status = sum_parts(t, &t->checks, NULL, checks, &sum);
+  if (status == RLY_OK)
+    status = rly_session_call(t->session, "train.end", 1, &sum, out);
+  rly_value_free(sum);
   return status;
 }

@@ -18,6 +18,9 @@
  *   @train.look()       the loss of the step to come and its gradient, not yet
  *                       summed over the shards
  *   @train.epoch()      the end of an epoch: (loss, validation, best, without)
+ *   @train.checks()     how many parts validation has; 0: there is none
+ *   @train.check(k)     one's part of its sum
+ *   @train.end(sum)     the end of an epoch with that sum
  *   @train.per_epoch()  how many steps that is
  *   @train.without()    epochs since the best one
  *   @train.learned()    the weights
@@ -364,7 +367,7 @@ static void put_look(Plan *p) {
              "def @train.look() {\n"
              "  let %b = @train.batch(ref_read(@train.steps));\n");
   if (p->shards > 1) {
-    strbuf_add(out, "  " ALL_SHARDS "\n}\n\n");
+    strbuf_add(out, "  let %parts = " ALL_SHARDS ";\n  %parts\n}\n\n");
     return;
   }
   strbuf_addf(out,
@@ -375,7 +378,8 @@ static void put_look(Plan *p) {
   strbuf_add(out, "  (%loss, %g)\n}\n\n");
 }
 
-/* The mean loss of examples that no step sees. */
+/* The losses of examples that no step sees, a batch at a time, and how much
+ * they count. */
 static void put_validation(Plan *p) {
   StrBuf *out = &p->t->text;
   bool held = p->cli->validate > 0;
@@ -386,46 +390,51 @@ static void put_validation(Plan *p) {
   }
   const char *from = held ? "@train.examples" : "@train.checked";
   const char *first = held ? "@train.count" : "0";
-  strbuf_add(out, "def @train.validate() -> float64 {\n");
   if (!held && !p->validation) {
-    strbuf_add(out, "  cast(nanf, dtype=\"float64\")\n}\n\n");
+    strbuf_add(out,
+               "def @train.checks() -> int32 { 0 }\n"
+               "def @train.check(%k: int32) { (0f64, 0f64) }\n\n");
     return;
   }
+  unsigned long long size = p->size;
   strbuf_addf(out,
-              "  let %%w = ref_read(@train.weights);\n"
-              "  let %%all = take(shape_of(%s.0), 0);\n"
-              "  let %%count = %%all - %s;\n"
-              "  let %%sum = @for((%%count + %llu) / %llu, fn (%%k: int32, "
-              "%%sum: (float64, float64)) {\n"
-              "    let %%from = %s + %%k * %llu;\n"
-              "    let %%rows = arange(%%from, minimum(%%from + %llu, %%all), "
-              "1);\n"
-              "    let %%b = ",
-              from, first, (unsigned long long)p->size - 1,
-              (unsigned long long)p->size, first, (unsigned long long)p->size,
-              (unsigned long long)p->size);
+              "def @train.checks() -> int32 {\n"
+              "  (take(shape_of(%s.0), 0) - %s + %llu) / %llu\n"
+              "}\n"
+              "def @train.check(%%k: int32) -> (float64, float64) {\n"
+              "  let %%from = %s + %%k * %llu;\n"
+              "  let %%to = minimum(%%from + %llu, take(shape_of(%s.0), 0));\n"
+              "  let %%rows = arange(%%from, %%to, 1);\n"
+              "  let %%b = ",
+              from, first, size - 1, size, first, size, size, from);
   put_taken(p, from);
-  strbuf_addf(out, ";\n    let %%l = @%s(%%w", p->loss);
+  strbuf_addf(out, ";\n  let %%l = @%s(ref_read(@train.weights)", p->loss);
   put_parts(p, "%b.");
-  strbuf_addf(
-      out,
-      ");\n"
-      "    let %%m = cast(%s, dtype=\"float64\");\n"
-      "    (%%sum.0 + cast(%s, dtype=\"float64\") * %%m, %%sum.1 + %%m)\n"
-      "  }, (0f64, 0f64));\n"
-      "  %%sum.0 / %%sum.1\n"
-      "}\n\n",
-      p->weighted ? "%l.1" : "take(shape_of(%rows), 0)",
-      p->weighted ? "%l.0" : "%l");
+  strbuf_addf(out,
+              ");\n"
+              "  let %%m = cast(%s, dtype=\"float64\");\n"
+              "  (cast(%s, dtype=\"float64\") * %%m, %%m)\n"
+              "}\n\n",
+              p->weighted ? "%l.1" : "take(shape_of(%rows), 0)",
+              p->weighted ? "%l.0" : "%l");
 }
 
+/* The sum of validation is the tree that the sum over shards is.  Of nothing it
+ * gives a NaN as the mean. */
 static void put_epoch(Plan *p) {
   strbuf_add(&p->t->text,
              "def @train.epoch() -> (float64, float64, bool, int32) {\n"
+             "  @train.end(if (@train.checks() == 0) { (0f64, 0f64) } else {\n"
+             "    @tree_sum(fn (%a, %b) { (%a.0 + %b.0, %a.1 + %b.1) },\n"
+             "              @map(@train.check, @range(@train.checks())))\n"
+             "  })\n"
+             "}\n"
+             "def @train.end(%v: (float64, float64)) -> "
+             "(float64, float64, bool, int32) {\n"
              "  let %sum = ref_read(@train.sum);\n"
              "  ref_write(@train.sum, (0f64, 0f64));\n"
              "  let %loss = %sum.0 / %sum.1;\n"
-             "  let %checked = @train.validate();\n"
+             "  let %checked = %v.0 / %v.1;\n"
              "  let %counts = if (isnan(%checked)) { %loss } "
              "else { %checked };\n"
              "  let %best = ref_read(@train.best);\n"

@@ -67,6 +67,43 @@ for my $processes (2, 3, 4, 8) {
   is(scalar(() = $r->{out} =~ /^epoch \d\/3 /mg), 3, 'of which one tells');
 }
 
+# --- Validation -------------------------------------------------------------
+
+# Fourteen examples in batches of three: five parts, fewer than processes.
+my @check = (@train, '--batch', 3, '--validate', '0.5', '--epochs', 3);
+sub losses {
+  return join "\n", slurp($_[0]) =~ /"validation": ([^,}\s]+)/g;
+}
+my ($log, $same) = (scratch('log'), scratch('log1'));
+is(rly(@check, '-o', scratch('v1'), '--log', $same)->{status}, 0,
+   'validation, alone');
+is(scalar(() = losses($same) =~ /^\d/mg), 3, 'after each epoch');
+for my $processes (2, 3, 8) {
+  my $r = team($processes, @check, '-o', scratch("v$processes"), '--log', $log);
+  is($r->{status}, 0, "validation, $processes processes") or diag($r->{err});
+  is(losses($log), losses($same), 'the same losses');
+  unlink $log;
+}
+
+# Only its examples are beyond 5.  Of the two parts the second is computed by
+# one process; the first by all three, to learn its form, then by one.
+my $told = spew(scratch('told.rly'), <<'END');
+param @w: Tensor[(1), float32] = [1f];
+def @data() { ([[1f], [1f], [1f]],) }
+def @validation() { ([[6f], [7f], [8f], [9f], [10f], [11f]],) }
+def @loss(%w: Tensor[(1), float32], %x: Tensor[(?, 1), float32]) -> float32 {
+  if (max(%x) > 5f) { print(max(%x)) } else { () };
+  mean(%x * %w)
+}
+END
+for my $epochs (1, 2) {
+  my $r = team(3, 'train', $told, '--shards', 3, '--batch', 3, '--epochs',
+               $epochs, '-o', scratch("told$epochs"));
+  is($r->{status}, 0, "$epochs epochs of validation") or diag($r->{err});
+  is(scalar(() = $r->{out} =~ /^8f$/mg), 3 + $epochs, 'the first part');
+  is(scalar(() = $r->{out} =~ /^11f$/mg), $epochs, 'the second, once an epoch');
+}
+
 # --- Killed, and gone on with by another number ------------------------------
 
 my @long = ('--epochs', 40, '--save-every', 3, '--validate', '0.2',

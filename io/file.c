@@ -90,6 +90,7 @@ static const char *find_file(FileMap *map, const char *path,
 FileMap *file_map(Mem *mem, const char *path, Diags *diags) {
   FileMap *map = mem_alloc(mem, sizeof *map);
   if (!map) {
+    mem_raise_exhausted(mem);
     report_unreadable(diags, path, strerror(ENOMEM));
     return NULL;
   }

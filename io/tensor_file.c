@@ -11,7 +11,10 @@
 
 TensorFile *tensor_file_new(Heap *heap) {
   TensorFile *f = mem_alloc_zeroed(heap->mem, sizeof *f);
-  if (!f) return NULL;
+  if (!f) {
+    mem_raise_exhausted(heap->mem);
+    return NULL;
+  }
   f->heap = heap;
   arena_init(&f->arena, heap->mem);
   VEC_INIT(&f->tensors, heap->mem);

@@ -57,6 +57,7 @@ static void put_tuple(Plan *p, const rly_function *f, const char *call) {
 
 static void put_type(Plan *p, const rly_type *t, const char *form) {
   char *text = rly_type_text(p->p, t);
+  if (!text) mem_raise_exhausted(p->p->mem);
   strbuf_addf(&p->t->text, form, text ? text : "");
   rly_text_free(p->t->h->cx, text);
 }

@@ -50,7 +50,7 @@ int64_t expr_size(const Program *p, const Expr *e) {
   int64_t n = 0;
   expr_walk_start(&w, p->mem, WALK_ENTER, e);
   while (expr_walk_next(&w)) n++;
-  return expr_walk_end(&w) ? n : INT64_MAX;
+  return expr_walk_end(&w) ? n : EXPR_SIZE_MOST;
 }
 
 /* What stands in the place of a use of a variable: the copy's own, or what the

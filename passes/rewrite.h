@@ -43,7 +43,9 @@ Var *var_for(Program *p, Arena *arena, const Expr *value);
  * evaluated at their first use?  Then it may stand at a second place. */
 bool expr_is_small(const Program *p, const Expr *e, int64_t most);
 
-/* How many nodes it has. */
+/* How many nodes it has; where memory ran out, EXPR_SIZE_MOST, which is more
+ * than there are and can be multiplied by the thousands that passes allow. */
+#define EXPR_SIZE_MOST (INT64_MAX >> 20)
 int64_t expr_size(const Program *p, const Expr *e);
 bool expr_mentions(const Program *p, const Expr *e, const Var *var);
 /* Puts into `uses` how often each variable stands in `e`: a Var to a number. */

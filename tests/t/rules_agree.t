@@ -26,7 +26,7 @@ sub does {
 
 my @cases = (sort(glob 'tests/conformance/lang/*.rly'),
              sort(glob 'tests/conformance/ops/*.rly'));
-my $every = $all ? 1 : is_release() ? 60 : 240;
+my $every = $all ? 1 : is_release() ? 60 : 120;
 my $made = scratch('made.rly');
 my ($checked, $changed, @wrong) = (0, 0);
 for my $i (grep { $_ % $every == 0 } 0 .. $#cases) {

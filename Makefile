@@ -237,6 +237,12 @@ $(B)/tests/unit/math_test $(B)/tests/ulp/ulp: $(call objects,$(lanes_src))
 $(B)/tests/unit/guard_test: LINK += $(patsubst %,-Xlinker --wrap=%,\
   buffer_new mem_alloc_aligned mem_free_aligned op_finish)
 
+ALLOCATOR := $(patsubst %,-Xlinker --wrap=%,malloc calloc realloc \
+               aligned_alloc free)
+
+# Under a sanitizer a fork waits for the allocator.
+$(B)/tests/unit/fork_test: LINK += $(ALLOCATOR)
+
 # The program itself, with the allocator's calls wrapped.
 oom := $(B)/tests/oom/oom
 $(B)/tests/oom/main.o: repl/main.c $(B)/flags | $(gen_hdr)
@@ -245,8 +251,7 @@ $(B)/tests/oom/main.o: repl/main.c $(B)/flags | $(gen_hdr)
 $(oom): $(oom).o $(B)/tests/oom/main.o \
   $(filter-out $(B)/repl/main.o,$(call objects,$(rly_src))) $(LIB)
 	@echo "  link  $@"
-	$(Q)$(LINK) $(patsubst %,-Xlinker --wrap=%,\
-	  malloc calloc realloc aligned_alloc free) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $(ALLOCATOR) $^ $(LDLIBS) -o $@
 
 $(B)/tests/unit/team_test: $(B)/team/sum.o
 

@@ -10,7 +10,50 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sanitizer.h"
 #include "tests/unit/host.h"
+
+/* --- The sanitizer's allocator -------------------------------------------- */
+
+/* AddressSanitizer of gcc 12 does not keep the locks of its allocator free over
+ * a fork: a child may find one held by a thread that it does not have, and
+ * waits for ever.  So under that sanitizer no thread is in a call of the
+ * allocator at a fork: the Makefile has the linker put __wrap_malloc in place
+ * of malloc, and so on, and a fork takes the lock of those. */
+static pthread_mutex_t allocator = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_allocator(void) {
+  if (SANITIZER_ADDRESS) pthread_mutex_lock(&allocator);
+}
+
+static void unlock_allocator(void) {
+  if (SANITIZER_ADDRESS) pthread_mutex_unlock(&allocator);
+}
+
+#define WRAPPED(TYPE, NAME, PARAMETERS, ARGS) \
+  TYPE __real_##NAME PARAMETERS;              \
+  TYPE __wrap_##NAME PARAMETERS;              \
+  TYPE __wrap_##NAME PARAMETERS {             \
+    lock_allocator();                         \
+    TYPE block = __real_##NAME ARGS;          \
+    unlock_allocator();                       \
+    return block;                             \
+  }
+
+WRAPPED(void *, malloc, (size_t size), (size))
+WRAPPED(void *, calloc, (size_t n, size_t size), (n, size))
+WRAPPED(void *, realloc, (void *p, size_t size), (p, size))
+WRAPPED(void *, aligned_alloc, (size_t to, size_t size), (to, size))
+
+void __real_free(void *p);
+void __wrap_free(void *p);
+void __wrap_free(void *p) {
+  lock_allocator();
+  __real_free(p);
+  unlock_allocator();
+}
+
+/* --- Children ------------------------------------------------------------- */
 
 /* The product is large enough for a parallel kernel.  500 terms of 1 are exact
  * in float32: 500 * 500 * 500 = 125,000,000. */
@@ -228,5 +271,6 @@ int main(void) {
       cmocka_unit_test(test_while_others_work),
       cmocka_unit_test(test_in_a_callback),
   };
+  pthread_atfork(lock_allocator, unlock_allocator, unlock_allocator);
   return RUN_TESTS(tests);
 }

@@ -15,8 +15,10 @@
  * constants wherever these functions are inlined; else the sums would be in
  * memory.
  *
- * A step has room for one more load, and fetches a line of what is read next
- * (ProductBlock.ahead) into the second-level cache. */
+ * Where something is read next (ProductBlock.ahead), a step of the first strip
+ * fetches a line of it into the second-level cache.  Strips that fetch nothing
+ * have a loop of their own: a prefetch in each step takes a twentieth of a
+ * large product's time. */
 
 typedef struct FN(Sums) {
   VT at[TILE_ROWS][STRIP_MAX];
@@ -44,14 +46,12 @@ VEC_FN void FN(sums_store)(const ProductBlock *b, const FN(Sums) * s, int rows,
 
 /* Computes columns column .. column + n * V of one panel, over all of k. */
 VEC_FN void FN(strip)(const ProductBlock *b, int rows, int column, int n,
-                      bool by_offset) {
+                      bool by_offset, bool fetches) {
   FN(Sums) s;
   FN(sums_start)(b, &s, rows, column, n);
   const float *from = b->b + column, *a = b->a;
-  const float *ahead = b->ahead ? b->ahead : from;
-  int64_t line = b->ahead ? GROUP : 0;
-  for (int64_t k = 0; k < b->k; k++, a += b->a_step, ahead += line) {
-    __builtin_prefetch(ahead, 0, 2);
+  for (int64_t k = 0; k < b->k; k++, a += b->a_step) {
+    if (fetches) __builtin_prefetch(b->ahead + k * GROUP, 0, 2);
     const float *x = from + (by_offset ? b->offsets[k] : k * b->b_row);
     VT column_of[STRIP_MAX];
     VEC_UNROLL
@@ -71,13 +71,15 @@ VEC_FN void FN(strip)(const ProductBlock *b, int rows, int column, int n,
 VEC_FN void FN(tile)(const ProductBlock *block, int rows, bool by_offset) {
   const ProductBlock b = *block; /* a copy: stores to c cannot alias it */
   int vectors = b.groups * GROUP / V, wide = STRIP_OF(rows), v = 0;
+  if (!by_offset && b.ahead && wide <= vectors)
+    FN(strip)(&b, rows, 0, wide, false, true), v += wide;
   for (; v + wide <= vectors; v += wide)
-    FN(strip)(&b, rows, v * V, wide, by_offset);
+    FN(strip)(&b, rows, v * V, wide, by_offset, false);
   if (wide > 4 && v + 4 <= vectors)
-    FN(strip)(&b, rows, v * V, 4, by_offset), v += 4;
+    FN(strip)(&b, rows, v * V, 4, by_offset, false), v += 4;
   if (wide > 2 && v + 2 <= vectors)
-    FN(strip)(&b, rows, v * V, 2, by_offset), v += 2;
-  if (v < vectors) FN(strip)(&b, rows, v * V, 1, by_offset);
+    FN(strip)(&b, rows, v * V, 2, by_offset, false), v += 2;
+  if (v < vectors) FN(strip)(&b, rows, v * V, 1, by_offset, false);
 }
 
 /* Multiplies one row by two panels; these eight sums may lie in either. */

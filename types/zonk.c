@@ -167,7 +167,8 @@ static void fill_expr(Infer *in, const Typed *t) {
   parsed->targs = targs;
 }
 
-/* A function of shapes or dtypes is checked for each instance. */
+/* Its operand comes before it in `typed`, so that has its type.  A function of
+ * shapes or dtypes is checked for each instance. */
 static void tell_cell(Infer *in, const Expr *e) {
   const Type *type = e->kind == EX_REF ? e->type : e->args[0]->type;
   Expr *parsed = (Expr *)e->cell.parsed;
@@ -303,10 +304,11 @@ static void report_depth(Infer *in) {
  * after. */
 void zonk_program(Infer *in) {
   report_all_open(in);
-  for (size_t i = 0; i < in->typed.len; i++) fill_expr(in, &in->typed.data[i]);
-  for (size_t i = 0; i < in->typed.len; i++)
-    if (expr_is_of_cell(in->typed.data[i].e))
-      tell_cell(in, in->typed.data[i].e);
+  for (size_t i = 0; i < in->typed.len; i++) {
+    const Typed *t = &in->typed.data[i];
+    fill_expr(in, t);
+    if (expr_is_of_cell(t->e)) tell_cell(in, t->e);
+  }
   for (size_t i = 0; i < in->vars.len; i++) fill_var(in, &in->vars.data[i]);
   for (size_t i = 0; i < in->late_vars.len; i++)
     fill_var(in, in->late_vars.data[i]);

@@ -172,6 +172,17 @@ static bool hint_division(Resolver *r, Diag *d, const Name *name,
   return false;
 }
 
+/* A name with another sigil, or with none, where one is known. */
+static bool hint_sigil(Resolver *r, Diag *d, const Name *name) {
+  Suggestion s = suggestion(r, name);
+  offer_names(r, &s, '@', offsetof(Scope, globals));
+  const char *sigil = is_bound(r, name, "%")      ? "%"
+                      : s.best && s.distance == 0 ? "@"
+                                                  : NULL;
+  if (sigil) diag_hint(d, "did you mean `%s%s`?", sigil, name->text);
+  return sigil;
+}
+
 Expr *unknown_local(Resolver *r, const Expr *e) {
   Diag *d = diag_error(r->p->diags, E0101, e->span,
                        "the variable `%%%s` is not bound here", e->name->text);
@@ -183,7 +194,7 @@ Expr *unknown_local(Resolver *r, const Expr *e) {
   } else if (!sees_locals(r) && scope_local(r->scope, e->name)) {
     diag_hint(d, "`%%%s` is not known in definitions: `let @%s = ...` is",
               e->name->text, e->name->text);
-  } else if (!hint_division(r, d, e->name, "%")) {
+  } else if (!hint_division(r, d, e->name, "%") && !hint_sigil(r, d, e->name)) {
     Suggestion s = suggestion(r, e->name);
     offer_all(&s, &r->vars);
     if (sees_locals(r)) offer_scopes(&s, r->scope, offsetof(Scope, locals));
@@ -196,21 +207,11 @@ Expr *unknown_global(Resolver *r, const Expr *e) {
   const Name *name = e->g.name;
   Diag *d = diag_error(r->p->diags, E0102, e->span, "there is no global `@%s`",
                        name->text);
+  if (hint_sigil(r, d, name)) return resolve_error(r, e->span);
   Suggestion s = suggestion(r, name);
   offer_names(r, &s, '@', offsetof(Scope, globals));
   hint_nearest(d, &s, "@");
   return resolve_error(r, e->span);
-}
-
-/* A name whose sigil was forgotten. */
-static bool hint_sigil(Resolver *r, Diag *d, const Name *name) {
-  Suggestion s = suggestion(r, name);
-  offer_names(r, &s, '@', offsetof(Scope, globals));
-  const char *sigil = is_bound(r, name, "%")      ? "%"
-                      : s.best && s.distance == 0 ? "@"
-                                                  : NULL;
-  if (sigil) diag_hint(d, "did you mean `%s%s`?", sigil, name->text);
-  return sigil;
 }
 
 /* A word of another language, or a dtype that was to convert. */
@@ -267,6 +268,9 @@ Expr *unknown_ident(Resolver *r, Span span, const Name *name) {
   offer_names(r, &s, 'C', offsetof(Scope, ctors));
   offer_operators(&s);
   hint_nearest(d, &s, "");
+  if (!s.best && !dotted)
+    diag_hint(d, "a variable is written `%%%s`, a function `@%s`", name->text,
+              name->text);
   return resolve_error(r, span);
 }
 

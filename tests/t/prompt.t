@@ -116,6 +116,7 @@ no command `:zzzzz`; `:help` lists them
 <expression>:1:1: error[E0103]: `foo` is no constructor and no operator
     1 | foo()
       | ^^^
+  help: a variable is written `%foo`, a function `@foo`
 END
 session("let %w = [1f, 2f]\n:bench %w + %w\ndef \@f() { print(1); 2 }\n"
             . ":bench 1 / 0\n:bench (1; 2)\n",

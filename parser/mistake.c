@@ -367,6 +367,8 @@ static const struct Meant {
     {'\r', "a carriage return stands only before a newline"},
 };
 
+static bool beyond_ascii(char c) { return (unsigned char)c >= 0x80; }
+
 /* The token of a bad character is one whole UTF-8 sequence, so that it prints.
  * Control characters are shown as numbers: a terminal would obey them. */
 static void report_bad_character(Parse *p) {
@@ -378,6 +380,12 @@ static void report_bad_character(Parse *p) {
                                  "unexpected character \\x%02x", c)
                     : diag_error(diags, E0001, p->token.span,
                                  "unexpected character `%.*s`", (int)len, text);
+  if (beyond_ascii(text[0]) || beyond_ascii(text[len])) {
+    diag_hint(d,
+              "a program is in ASCII; other characters stand in strings and "
+              "comments only");
+    return;
+  }
   for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
     if (meant[i].character == *text) diag_hint(d, "%s", meant[i].hint);
 }

@@ -325,10 +325,12 @@ static CommandName name_at(int i) {
   return (CommandName){table[i].name, table[i].letter};
 }
 
-/* Blanks around the line do not count.  An empty line is one step more, so that
- * Enter alone walks on. */
+/* Blanks around the line do not count, and the `:` of the prompt's commands may
+ * stand before a word here, too.  An empty line is one step more, so that Enter
+ * alone walks on. */
 static void command(Walk *w, char *line) {
   line += strspn(line, " \t");
+  if (*line == ':') line++;
   for (size_t n = strlen(line); n && strchr(" \t\r\n", line[n - 1]);)
     line[--n] = '\0';
   size_t n = strcspn(line, " \t");

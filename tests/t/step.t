@@ -134,6 +134,9 @@ is_deeply(moves(['s 2', '', 'b', 'nonsense'], $fact)->[-1], '3 variable',
           'commands have letters; nothing is a step');
 is_deeply(moves(['fo', 'u', 'st 3'], $fact)->[-1], '4 operator',
           'and may be shortened');
+is_deeply(moves([':step 3', ':back'], $fact),
+          moves(['step 3', 'back'], $fact),
+          'and may have the colon of the prompt');
 
 # --- Breakpoints ------------------------------------------------------------
 

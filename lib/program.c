@@ -485,7 +485,7 @@ static const Type *general_type(rly_program *p, const Expr *e) {
 static rly_status look_at(rly_program *p, const char *text, size_t len,
                           void (*look)(void *data, const Expr *e), void *data) {
   Unit *unit;
-  rly_status status = parse(p, "<type>", text, len, 0, &unit);
+  rly_status status = parse(p, "<expression>", text, len, 0, &unit);
   if (status != RLY_OK) return status;
   bool single = unit->item_count == 1 && unit->items[0].kind == ITEM_EXPR;
   if (!single) rly_diagnostic_add(p->cx, "E0506", "expected an expression");

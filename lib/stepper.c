@@ -155,6 +155,7 @@ bool session_step_evaluate(rly_session *s, Stepper *st, size_t level,
   Look l = {p, st, level, take, data, why, false};
   strbuf_init(&whole, p->mem);
   add_function(st, level, text, &whole);
+  p->ir->lines_before = (uint32_t)-1; /* the head's line does not count */
   program_look_at(p, strbuf_text(&whole), whole.len, evaluate_checked, &l);
   strbuf_done(&whole);
   return l.ok;

@@ -41,7 +41,7 @@ gives(rly({in => $text}, 'run', '-'), 0, "6\n", '', 'its text runs');
 for my $case (['', qr/takes an expression/], ['-O1', qr/takes an expression/],
               ['Inline', qr/takes an expression/],
               ['@twice(', qr/error\[E0/], ['def @g() { 1 }', qr/E0506/],
-              ['@twcie(1)', qr/^<type>:1:1: error\[E0102\].*`\@twice`/s],
+              ['@twcie(1)', qr/^<expression>:1:1: error\[E0102\].*`\@twice`/s],
               ['Inline(siz=1) 2', qr/error\[E0521\]/]) {
   my ($line, $error) = @$case;
   my $got = rly({in => "$entered:opt $line\n"}, 'repl');

@@ -537,7 +537,7 @@ ref(0)
 END
 my $big = "sum(${ones}[100, 100], dtype=\"float32\"))";
 session("$weights:cost if ($big > 0f) { %x } else { \@layer(%x, %x) }\n",
-        qr/\Awhat\ happens\ depends\ on\ values.*,\ at\ <type>:1:5\n
+        qr/\Awhat\ happens\ depends\ on\ values.*,\ at\ <expression>:1:5\n
            .*\ nn\.dense\n.*\ in\ all\n
            so\ each\ call\ is\ counted\ once,\ as\ its\ types\ tell\n
            of\ branches\ the\ dearer\ one\ is\ counted\n\z/sx, '',
@@ -552,7 +552,7 @@ session("def \@r(%v: float32, %f: fn (float32) -> float32) -> float32 {"
         qr/a\ recursive\ call\ is\ counted\ once.*functions\ that\ are\ passed
            .*\ 12\ +4\ +add\n
            .*^\ +1\ +1\ +8\ +4\ +negative\n
-           .*^it\ would\ fail:\ .*division\ by\ zero,\ at\ <type>:1:1\n
+           .*^it\ would\ fail:\ .*division\ by\ zero,\ at\ <expression>:1:1\n
            .*^it\ would\ fail:\ `p`\ has\ no\ value.*\ add\n/msx,
         qr/E0004/, '... and what fails');
 my $huge = '1000000, 1000000';

@@ -138,6 +138,10 @@ is_deeply(moves([':step 3', ':back'], $fact),
           moves(['step 3', 'back'], $fact),
           'and may have the colon of the prompt');
 
+like(rly({in => "1 + )\n"}, 'step', $fact)->{err},
+     qr/^<expression>:1:5: error\[E0004\].*\n    1 \| 1 \+ \)$/m,
+     'a mistake is where it was written');
+
 # --- Breakpoints ------------------------------------------------------------
 
 my @stops = (

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -634,7 +635,7 @@ def test_a_session_serves_one_thread():
     thread = threading.Thread(target=lambda: pytest.raises(
         rly.Interrupted, s.main, 1))
     thread.start()
-    assert begun.wait(20)
+    assert begun.wait(600)
     for refused in (lambda: s.loop(-1), s.run):
         with pytest.raises(rly.Misuse, match="another thread"):
             refused()
@@ -648,12 +649,21 @@ def test_a_session_serves_one_thread():
 def test_ctrl_c():
     # Whoever runs this in the background may have it ignore the signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    s = rly.program(LOOP, timeout=30).session()
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    begun = threading.Event()
+    p = rly.program(LOOP + ' def @main() { print_text("go"); @loop(1) }',
+                    timeout=600)
+    s = p.session(write=lambda text: begun.set())
+
+    def press():
+        begun.wait(600)
+        time.sleep(0.2)  # by now the library runs, and no Python
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
-        s.loop(1)
-    timer.join()
+        s.main()
+    thread.join()
     assert s.loop(-1) == 0
 
 

@@ -269,7 +269,7 @@ sub status {
   local $ENV{ASAN_OPTIONS} =
       join ':', grep { defined } $ENV{ASAN_OPTIONS}, 'exitcode=99';
   my $limits = '--max-memory 4G';
-  $limits .= ' --timeout 20' if $command =~ /run|step/;
+  $limits .= ' --timeout 200' if $command =~ /run|step/;
   system("ulimit -s $stack; exec $ENV{RLY} $command $limits $path "
          . '>/dev/null 2>&1 </dev/null');
   return $? & 127 ? 128 + ($? & 127) : $? >> 8;
@@ -335,7 +335,7 @@ for (one_in(1, 0, @values)) {
   next if defined $only && $name !~ /$only/;
   my $path = spew(scratch('value.rly'), $shapes{$name}->($n));
   my $text = without_notes(
-    scalar `ulimit -s $stack; $ENV{RLY} run --timeout 60 $path 2>&1`);
+    scalar `ulimit -s $stack; $ENV{RLY} run --timeout 600 $path 2>&1`);
   my $right = ref $value ? $text =~ $value : $text eq "$value\n";
   ok($right, "$name, $n deep: its value") or diag(substr $text, 0, 300);
 }

@@ -123,16 +123,16 @@ local function say(...) io.stdout:write(table.concat({...}, ' '), '\\n') end
 local uri = {uri = vim.uri_from_bufnr(0)}
 local function ask(method, params)
   params.textDocument = uri
-  local _, answer = next(vim.lsp.buf_request_sync(0, method, params, 10000))
+  local _, answer = next(vim.lsp.buf_request_sync(0, method, params, 60000))
   return answer and answer.result
 end
 say('type', vim.bo.filetype)
-vim.wait(10000, function() return #vim.diagnostic.get(0) > 0 end, 10)
+vim.wait(60000, function() return #vim.diagnostic.get(0) > 0 end, 10)
 for _, d in ipairs(vim.diagnostic.get(0)) do
   say('diagnostic', d.code or d.user_data.lsp.code, d.lnum, d.col)
 end
 vim.api.nvim_buf_set_lines(0, 1, 2, false, {'\@f(2);'})
-vim.wait(10000, function() return #vim.diagnostic.get(0) == 0 end, 10)
+vim.wait(60000, function() return #vim.diagnostic.get(0) == 0 end, 10)
 say('then', #vim.diagnostic.get(0))
 local at = {line = 1, character = 1}
 say('hover', (ask('textDocument/hover', {position = at}).contents.value
@@ -141,7 +141,7 @@ say('definition', ask('textDocument/definition',
                       {position = at}).range.start.character)
 say('symbol', ask('textDocument/documentSymbol', {})[1].name)
 if vim.lsp.buf.format then vim.lsp.buf.format() else
-  vim.lsp.buf.formatting_sync(nil, 10000)
+  vim.lsp.buf.formatting_sync(nil, 60000)
 end
 say('text', vim.api.nvim_buf_get_lines(0, 0, 1, false)[1])
 vim.cmd('qa!')

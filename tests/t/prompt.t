@@ -18,6 +18,14 @@ sub session {
   gives(rly({in => $lines}, 'repl'), 0, $out, $err, $name);
 }
 
+# The lines are those that a function gives for a limit of time.
+sub timed_session {
+  my ($lines, $out, $err, $name) = @_;
+  gives(patiently(sub { rly({in => $lines->($_[0])}, 'repl') },
+                  sub { $_[0]{out} =~ $out && $_[0]{err} =~ $err }),
+        0, $out, $err, $name);
+}
+
 # --- State --------------------------------------------------------------------
 
 my $counter = <<'END';
@@ -474,8 +482,10 @@ session(":limit memory 64M\nsum(zeros(shape=[1000, 100000], dtype=\"int32\"))\n"
 session("$deep:limit steps 100\n\@d(1000)\n\@d(5)\n:limit steps none\n"
             . "\@d(1000)\n", "5\n1000\n", qr/E0707.* 100 /,
         ':limit steps, for each entry');
-session("$deep:limit timeout 0.2\ndef \@l() -> int32 { \@l() }\n\@l()\n7\n",
-        "7\n", qr/E0703/, ':limit timeout');
+timed_session(sub {
+  "$deep:limit timeout $_[0]\ndef \@l() -> int32 { \@l() }\n\@l()\n7\n"
+}, qr/\A7\n\z/, qr/\A<\d+>:1:\d+: error\[E0703\](?!.*error\[)/s,
+              ':limit timeout');
 session(":limit space 3\n:limit depth x\n:limit steps 0\n", '',
         qr/(:limit: takes memory BYTES.*\n){3}/, ':limit says what it takes');
 session(":profile sum(ones(shape=[100], dtype=\"float32\"))\n1\n",
@@ -556,9 +566,11 @@ session("def \@r(%v: float32, %f: fn (float32) -> float32) -> float32 {"
            .*^it\ would\ fail:\ `p`\ has\ no\ value.*\ add\n/msx,
         qr/E0004/, '... and what fails');
 my $huge = '1000000, 1000000';
-session("def \@r(%n: int32) -> int32 { \@r(%n + 1) }\n:limit timeout 0.1\n"
-            . ":cost \@r(3)\n:cost ${ones}[$huge], dtype=\"float32\") * 2f\n"
-            . ":cost ${ones}[$huge, $huge], dtype=\"float32\")\n",
+timed_session(sub {
+  "def \@r(%n: int32) -> int32 { \@r(%n + 1) }\n:limit timeout $_[0]\n"
+  . ":cost \@r(3)\n:cost ${ones}[$huge], dtype=\"float32\") * 2f\n"
+  . ":cost ${ones}[$huge, $huge], dtype=\"float32\")\n"
+},
         qr/\ add\n.*^functions\ are\ called\ \d+\ times\n
            stopped\ after\ \d+\ steps:\ what\ is
            .*^\ +1\ +1000000000000\ .*\ multiply\n/msx, qr/E0/,

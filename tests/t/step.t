@@ -92,7 +92,9 @@ like($run->{out}, qr/^stopped after 3 steps; --steps N shows more\n\z/m,
      '... which says so');
 my $loop = spew(scratch('loop.rly'),
                 "def \@f(%n: int64) -> int64 { \@f(%n + 1i64) }\n\@f(0i64);\n");
-$run = rly({in => "run\n"}, 'step', '--timeout', '0.2', $loop);
+my @timed = ({in => "run\n"}, 'step', $loop, '--timeout');
+$run = patiently(sub { rly(@timed, $_[0]) },
+                 sub { $_[0]{out} =~ /^stopped after/m });
 is($run->{status}, 3, 'a limit of time ends a run');
 like($run->{out}, qr/^stopped after \d+ steps: E0703: /m, '... and says so');
 $run = rly({in => "back 30000\n"}, 'step', $loop);

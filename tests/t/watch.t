@@ -12,21 +12,26 @@ use Time::HiRes qw(sleep);
 my $file = scratch('w.rly');
 my $part = spew(scratch('part.rly'), "def \@two() { 2 }\n");
 
-# What was written so far, once it has this at its end or, after ten seconds,
-# whatever it is.
+# Waits until a condition holds, or a minute at most.
+sub await {
+  my ($holds) = @_;
+  for (1 .. 1200) {
+    return if $holds->();
+    sleep 0.05;
+  }
+}
+
+# What was written since the last call, once it is like `what`.
 my $seen = 0;
 sub heard {
   my ($what) = @_;
-  for (1 .. 200) {
-    my $all = -e scratch('stdout') ? slurp(scratch('stdout')) : '';
-    my $new = substr $all, $seen;
-    if ($new =~ $what) {
-      $seen = length $all;
-      return $new;
-    }
-    sleep 0.05;
-  }
-  return substr slurp(scratch('stdout')), $seen;
+  my $new = '';
+  await(sub {
+    $new = substr slurp(scratch('stdout')), $seen if -e scratch('stdout');
+    return $new =~ $what;
+  });
+  $seen += length $new;
+  return $new;
 }
 
 # As an editor saves: another file in the place of the old one.
@@ -50,10 +55,7 @@ is(heard(qr/20\n\z/), "$file:3: 20\n", 'again when the file is saved');
 save($part, "def \@two() { 3 }\n");
 is(heard(qr/30\n\z/), "$file:3: 30\n", 'or one that it imports');
 save($file, "import \"part.rly\";\n\@three();\n");
-for (1 .. 200) {
-  last if slurp(scratch('stderr')) =~ /E0102/;
-  sleep 0.05;
-}
+await(sub { slurp(scratch('stderr')) =~ /E0102/ });
 like(slurp(scratch('stderr')), qr/E0102.*there is no global `\@three`/s,
      'a mistake is told');
 save($file, "def \@main() -> int32 {\n  7\n}\n");

@@ -64,6 +64,10 @@ static const char text[] =
     "} }\n"
     "def @say() { print_text(\"x\"); 8 }";
 
+/* Ends a child that waits for ever: each needs a second, and more on a busy
+ * machine under a sanitizer. */
+enum { CHILD_SECONDS = 300 };
+
 /* Why a child ended: 0, as it should. */
 enum { WRONG_RESULT = 1, WRONG_THREADS, NOT_REFUSED, NO_SESSION };
 
@@ -95,7 +99,7 @@ static void in_child(int (*child)(void *data), void *data) {
   pid_t pid = fork();
   assert_true(pid >= 0);
   if (pid == 0) {
-    alarm(20);
+    alarm(CHILD_SECONDS);
     _exit(child(data));
   }
   int status;
@@ -239,7 +243,7 @@ static void fork_in_write(void *data, const char *written, size_t len) {
   pid_t *child = data;
   (void)written, (void)len;
   *child = fork();
-  if (*child == 0) alarm(20);
+  if (*child == 0) alarm(CHILD_SECONDS);
 }
 
 /* The child returns from the callback and ends the run, as the parent does. */

@@ -428,8 +428,7 @@ static Val *ask_match(Export *x, const Expr *e, Ask what, const Self *self) {
   return v ? ask_arms(x, &(Side){e, 0, true, v, NULL}, what, self) : NULL;
 }
 
-/* --- Functions that call each other ----------------------------------------
- */
+/* --- Functions that call each other --------------------------------------- */
 
 static Val *ask_member(Export *x, const Turn *t, int i, Ask what,
                        const Self *self) {

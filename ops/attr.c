@@ -354,8 +354,7 @@ const Attrs *attrs_complete(const Attrs *attrs, const Tensor *const *operands,
   return copy ? copy : attrs;
 }
 
-/* --- A copy in one block ---------------------------------------------------
- */
+/* --- A copy in one block -------------------------------------------------- */
 
 typedef struct Block {
   char *to; /* NULL: the size alone is wanted */

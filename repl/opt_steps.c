@@ -85,8 +85,7 @@ static bool shoot(Opt *o, const StrBuf *was, const OptPass *pass, uint64_t most,
   return ok && !mem_exhausted(o->out.mem);
 }
 
-/* --- What is marked --------------------------------------------------------
- */
+/* --- What is marked ------------------------------------------------------- */
 
 static bool in_word(char c) {
   return c == '_' || c == '%' || c == '@' || c == '.' ||
@@ -148,8 +147,7 @@ static void mark(const Shot *was, const Shot *is, StepText *a, StepText *b) {
   mark_expression(b, &is->found, MADE, is->made.made != NULL);
 }
 
-/* --- Steps ------------------------------------------------------------------
- */
+/* --- Steps ---------------------------------------------------------------- */
 
 static bool add_step(Opt *o, const OptPass *pass, uint64_t number,
                      const Shot *was, const Shot *is) {
@@ -205,8 +203,7 @@ bool opt_steps_pass(Opt *o, const OptPass *pass, const StrBuf *was,
   return ok;
 }
 
-/* --- The page
- * ----------------------------------------------------------------- */
+/* --- The page ------------------------------------------------------------- */
 
 bool opt_steps_begin(Opt *o) {
   Mem *mem = o->out.mem;

@@ -23,8 +23,7 @@ static const char script[] =
 #include "stepper/page.js.inc"
     ;
 
-/* --- The head ---------------------------------------------------------------
- */
+/* --- The head ------------------------------------------------------------- */
 
 void page_begin(StrBuf *out, const char *title, const char *what) {
   StrBuf text = {.data = (char *)title, .len = strlen(title)};
@@ -71,8 +70,7 @@ void page_end_folds(StrBuf *out) {
   strbuf_add(out, "</div>\n</nav>\n<main>\n");
 }
 
-/* --- The text of a program -------------------------------------------------
- */
+/* --- The text of a program ------------------------------------------------ */
 
 static void add_left_out(StrBuf *out, size_t lines) {
   if (lines) {
@@ -110,8 +108,7 @@ void page_add_program(StrBuf *out, const StepText *t, const char *class) {
   add_left_out(out, cut.behind);
 }
 
-/* --- The end ---------------------------------------------------------------
- */
+/* --- The end -------------------------------------------------------------- */
 
 void page_end_steps(StrBuf *out, const char *why) {
   strbuf_add(out, "</main>\n<footer>");

@@ -245,8 +245,7 @@ void rewrite_page_pass(RewritePage *p, const char *pass, const char *help);
 bool rewrite_page_step(RewritePage *p, const RewriteStep *r);
 const StrBuf *rewrite_page_end(RewritePage *p, const char *why);
 
-/* --- JSON (page.c) ---------------------------------------------------------
- */
+/* --- JSON (page.c) -------------------------------------------------------- */
 
 /* The current step as one line of JSON with its newline. */
 void stepper_json(Stepper *s, StrBuf *out);

@@ -33,8 +33,7 @@ typedef struct SweptStep {
   Taken taken[RULE_ARGS_MOST];
 } SweptStep;
 
-/* --- Inputs ----------------------------------------------------------------
- */
+/* --- Inputs --------------------------------------------------------------- */
 
 /* Of which result of the step before is input i; or SOURCE_SAME. */
 static unsigned source_of(const SweptStep *step, int i) {
@@ -62,8 +61,7 @@ static Part *input_part(SweptStep *step, int i) {
   return step->inputs[i] = &a->of[input_index(step->f, step->n, i)];
 }
 
-/* --- The plan --------------------------------------------------------------
- */
+/* --- The plan ------------------------------------------------------------- */
 
 /* What the step before gave nobody else has read, so that it has no sum. */
 static bool has_sum(const SweptStep *step, int i) {
@@ -144,8 +142,7 @@ static bool plan_fits(const SweptStep *step) {
          step->key.sums == inputs_with_sums(step);
 }
 
-/* --- The rule --------------------------------------------------------------
- */
+/* --- The rule ------------------------------------------------------------- */
 
 /* A scalar of floats that the record has as bits, as the sweep's code takes it;
  * NULL without memory. */
@@ -270,8 +267,7 @@ static bool sweep_step(SweptStep *step) {
   return ok;
 }
 
-/* --- From step to step -----------------------------------------------------
- */
+/* --- From step to step ---------------------------------------------------- */
 
 /* What the step saved, of a tape that will not be swept again. */
 static void drop_saved(const SweptStep *step) {

@@ -120,6 +120,9 @@ refuses('ops/rules/nn.c', "b = c->op == op_info(OP_NN_LRN);\n", 'it asks');
 accepts('kernels/drive/loss.c', "if (op == OP_COPY) return old;\n");
 refuses('repl/main.c', 'x' x 81 . "\n", '81 columns');
 refuses('stdlib/nat.rly', 'x' x 81 . "\n", '81 columns');
+accepts('base/mem.h', "/* --- Blocks ---- */\n\n"
+                      . "/* --- Files ---\n *\n * Of a host. */\n");
+refuses('base/mem.h', "/* --- Blocks ----\n */\n", 'the heading has too many');
 accepts('base/mem.c', "#include <zip.h>\nint mem_get(void);\n"
                       . "/* zip.h, base/mem.c, mem.c, mem_get() */\n"
                       . "const char *text = \"/* none.c */\";\n");

@@ -5,8 +5,7 @@
 
 #include "tests/unit/host.h"
 
-/* --- Versions ---------------------------------------------------------------
- */
+/* --- Versions ------------------------------------------------------------- */
 
 static void test_version(void **state) {
   (void)state;
@@ -61,8 +60,7 @@ static void test_sizes(void **state) {
   rly_context_free(cx);
 }
 
-/* --- An allocator of the host's own
- * ------------------------------------------- */
+/* --- An allocator of the host's own --------------------------------------- */
 
 /* Each block has its size and its alignment before it. */
 typedef struct Block {

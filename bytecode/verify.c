@@ -342,7 +342,7 @@ static void merge_views(Verify *v, Slot *a, const State *b, const Slot *from) {
 }
 
 /* What is known of register `r` on both paths, in `in_a`.  False when only one
- * of them holds a reference: it could be neither dropped nor kept after.
+ * of them holds a reference: it could be neither dropped nor kept there.
  * `stood` and `born` hold what was true of `a` before it is overwritten, since
  * views look at their owners in it. */
 static bool merge_slot(Verify *v, State *in_a, const State *in_b, uint32_t r) {

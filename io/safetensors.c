@@ -142,7 +142,7 @@ static bool read_offsets(Reader *r, Entry *e, json_t *offsets) {
   e->begin = (uint64_t)json_integer_value(begin);
   e->end = (uint64_t)json_integer_value(end);
   if (e->end > r->map->size - r->data_start)
-    return invalid(r, "tensor `%s` ends after the end of the file", e->name);
+    return invalid(r, "tensor `%s` ends beyond the end of the file", e->name);
   return true;
 }
 

@@ -292,7 +292,7 @@ static bool bind_name(ExprWalk *w, WalkFrame *f, const Expr *e) {
 
 /*   let %x = e            AT_BINDING (e) -> AT_NAME (bind x) -> AT_BINDING
  *   let %f = fn and ...   AT_GROUP_NAMES (all) -> AT_GROUP_VALUES (all)
- *   after the last       the result, then AT_UNBIND from the last to the first
+ *   after the last        the result, then AT_UNBIND from the last to the first
  *
  * Users that do not ask for BIND need no phases of groups: values come in the
  * same order. */

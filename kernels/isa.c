@@ -81,9 +81,9 @@ bool isa_select(const char *name) {
   return table != NULL;
 }
 
-/* Relaxed loads are enough: tables are constants, so there is nothing after
- * the pointer to be ordered.  Two threads that choose for the first time choose
- * the same. */
+/* Relaxed loads are enough: tables are constants, so what the pointer leads
+ * to has been written before any thread runs.  Two threads that choose for the
+ * first time choose the same. */
 const Isa *isa_in_use(void) {
   const Isa *table = atomic_load_explicit(&chosen, memory_order_relaxed);
   if (__builtin_expect(table != NULL, 1)) return table;

@@ -262,7 +262,7 @@ static bool put_external(const Source *s, Tensor *t, Mem *mem) {
     fine = wrong(s, "its external data lies outside the model's folder");
   if (fine && (offset > map->size ||
                (length != SIZE_MAX && length > map->size - offset)))
-    fine = wrong(s, "its external data ends after the file's end");
+    fine = wrong(s, "its external data ends beyond the file's end");
   if (fine && length == SIZE_MAX) {
     size_t left = map->size - offset, all = file_bytes(s, t);
     length = all < left ? all : left;

@@ -206,7 +206,7 @@ static inline bool op_is_note(const OpInfo *op) {
 static inline bool op_is_form(const OpInfo *op) {
   return op->special >= SPECIAL_MAP_LEAVES;
 }
-/* Left after by TVM's compiler: resolution puts what it means in its place
+/* Written by TVM's compiler: resolution puts what it means in its place
  * (types/resolve_lowered.c). */
 static inline bool op_is_lowered(const OpInfo *op) {
   return op->special >= SPECIAL_CALL_LOWERED;

@@ -170,7 +170,7 @@ static void pause(StepMachine *m, Pause *p) {
   strbuf_init(&p->message, m->mem);
   strbuf_add_len(&p->message, m->message.data, m->message.len);
   m->keep = 0;
-  m->entry = m->entries.len; /* it is not after */
+  m->entry = m->entries.len; /* it does not stand in the past */
   m->outcome = STEP_RULE;
   m->now = (StepState){.expr = NULL};
 }

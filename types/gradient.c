@@ -317,7 +317,7 @@ static const Expr *put_attrs(Making *m, const Expr *body) {
  *
  *   each(%x, %z, E)      (E with %x.0, %z.0, 0 for %x, %z, $each; ...), one for
  *                        each field of operand %x
- *   put(%x, i, E, F...)  the tuple %x, E in the place of field i, F... after
+ *   put(%x, i, E, F...)  the tuple %x, E in the place of field i, then F...
  *   first(%g)            %g, or its first field where it is a tuple
  *   diagonals($equation, i)
  *                        a number that tells the letters that stand twice in

@@ -268,8 +268,8 @@ static bool is_finished(const Session *s) {
 }
 
 /* The first half of the memory is for records that stay.  Their number tells
- * how many a quarter holds: so long are the regions after, whose states have
- * another quarter.  Where these fill it, they get fewer. */
+ * how many a quarter holds: so long are the regions after those, whose states
+ * have another quarter.  Where these fill it, they get fewer. */
 bool again_due(Session *s) {
   Again *a = &s->again;
   if (is_finished(s)) return finish(s);

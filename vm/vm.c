@@ -231,8 +231,8 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
   NEXT(1);
 
 /* At the end of a loop: goes where the head would go on.  Otherwise, and when
- * the run is to stop, the `loop` after goes to the head.  A loop so takes one
- * jump a round, and still sees the flag in every round. */
+ * the run is to stop, the `loop` that follows goes to the head.  A loop so
+ * takes one jump a round, and still sees the flag in every round. */
 #define BACK(name, condition)                                               \
   CASE(back_##name) : if ((condition) && !is_stopped(s)) NEXT(-(int)pc->c); \
   NEXT(1);

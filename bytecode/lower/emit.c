@@ -11,7 +11,7 @@
 #include "bytecode/lower/lower.h"
 
 /* A conditional jump has 16 bits for its distance.  In a function of more
- * units than this, all of them go by a long jump after. */
+ * units than this, all of them go by a long jump that follows. */
 enum { NEAR_UNITS = 60000 };
 enum { NOWHERE = UINT32_MAX }; /* a label that has not come yet */
 
@@ -333,7 +333,7 @@ static bool jumps_to_next(const Lower *l, size_t k) {
 }
 
 /* An instruction is one unit, at most two words, its list, and a long jump
- * after. */
+ * that follows. */
 static size_t units_at_most(const Lower *l) {
   size_t n = 0;
   for (size_t k = 0; k < l->list.len; k++) n += 6 + l->list.data[k].list_count;

@@ -68,7 +68,7 @@ typedef struct RegInfo {
   bool borrowed; /* counted, but not ours: kept when it moves, never
                     dropped */
   bool nullable; /* may hold no value (an unevaluated lazy variable) */
-  bool read;     /* own.c: something after here reads it */
+  bool read;     /* own.c: a later instruction reads it */
   int32_t out;   /* its place in the outgoing area; -1: none */
   bool missing;  /* tuples.c: the token of a cell that is not made */
   Reg hint;      /* share that one's real register if possible */
@@ -230,11 +230,11 @@ Reg lower_target(Lower *l, const Type *type, Reg dst);
 /* Can evaluating it be left out, or happen elsewhere?  No effect, no failure,
  * small. */
 bool expr_is_plain(const Expr *e);
-/* Evaluates condition `e`: goes on after here if it holds, else at
- * `otherwise`. */
+/* Evaluates condition `e`: goes on with the next instruction if it holds, else
+ * at `otherwise`. */
 void lower_condition(Lower *l, const Expr *e, Label otherwise);
-/* Goes on after here if the scalar in `r` equals the literal, else at
- * `otherwise`. */
+/* Goes on with the next instruction if the scalar in `r` equals the literal,
+ * else at `otherwise`. */
 void lower_unless_literal(Lower *l, Reg r, const Tensor *literal,
                           Label otherwise);
 

@@ -265,8 +265,8 @@ static void emit_case(Matcher *m, const Roots *roots, const Node *node) {
   unload(m, mark);
 }
 
-/* Goes on after here if the part is this constructor or literal, else at
- * `otherwise`. */
+/* Goes on with the next instruction if the part is this constructor or literal,
+ * else at `otherwise`. */
 static void put_test(Matcher *m, const Part *p, const Ctor *ctor,
                      Label otherwise) {
   Lower *l = m->l;

@@ -189,8 +189,9 @@ static void stamp_target(Own *o, const LabelInfo *t) {
 
 /* The drops that an edge to `to` needs: of what is in the set and not live
  * there. Where no other edge arrives they stand after the label.  Otherwise
- * the edge is critical and is split: the drops get a label of their own, far
- * after, and a jump on to `to`.  Gives the label to jump to. */
+ * the edge is critical and is split: the drops get a label of their own
+ * after the function's end, and a jump on to `to`.  Gives the label to jump to.
+ */
 static Label edge(Own *o, Label to, Span span) {
   LabelInfo *t = &o->labels[to];
   stamp_target(o, t);

@@ -14,7 +14,7 @@
  * path in the list needs the parameter.  So one thing is looked at more
  * closely.  A number that becomes a parameter at a self tail call is computed
  * in that parameter's register as soon as nobody on this path reads the old
- * one, though another path, which stands after, still does. */
+ * one, though another path, which stands later in the list, still does. */
 #include "bytecode/lower/lower.h"
 
 static const char too_many[] = "this function needs more than 65,535 registers";

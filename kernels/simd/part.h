@@ -37,8 +37,8 @@ VEC_FN Part part_load(const float *x, int64_t left, float rest) {
   return part_load_all(padded);
 }
 
-/* Stores the elements up to the end of the line; memory after is not
- * touched. */
+/* Stores the elements up to the end of the line; the memory after it is
+ * not touched. */
 VEC_FN void part_store(float *x, int64_t left, Part p) {
   if (left >= PARTS) {
     EACH_VECTOR vf_store(x + i * V, p.of[i]);

@@ -1,8 +1,8 @@
 /* sigmoid with 512-bit vectors.  A division of 16 lanes occupies the divider
  * for 10 cycles, and all else the two multipliers for 7.  So the loop is
- * software-pipelined: four vectors go through each step together, with four
- * more one stage after, and the divisions are spread over the round.  One
- * quotient in four is computed by the multipliers instead. */
+ * software-pipelined: four vectors go through each step together, four
+ * more go through the stage before, and the divisions are spread over the
+ * round.  One quotient in four is computed by the multipliers instead. */
 #ifndef KERNELS_SIMD_SIGMOID_H
 #define KERNELS_SIMD_SIGMOID_H
 
@@ -18,7 +18,7 @@ enum { SIGMOIDS = 4, SIGMOIDS_ROUND = SIGMOIDS * V };
 
 typedef struct Sigmoids {
   VF kept[SIGMOIDS], near[SIGMOIDS]; /* the vectors that are divided next */
-  VF later[SIGMOIDS];                /* the vectors one stage after */
+  VF later[SIGMOIDS];                /* those in the stage before that */
   /* bit 30 of a lane: some |n| was too large */
   VI seen;
 } Sigmoids;
@@ -49,8 +49,8 @@ VEC_FN int sigmoids_beyond(const Sigmoids *s) {
   return _mm512_test_epi32_mask((__m512i)s->seen, bit) != 0;
 }
 
-/* Fills the pipeline: the vectors at x are divided next, those at `later` are
- * one stage after. */
+/* Fills the pipeline: the vectors at x are divided next, those at `later`
+ * are in the stage before that. */
 VEC_FN void sigmoids_start(Sigmoids *s, const float *x, const float *later) {
   VF n[SIGMOIDS];
   EACH_SIGMOID s->kept[i] = sigmoids_kept(x, i);
@@ -76,11 +76,11 @@ VEC_FN void sigmoids_divide(VF sum, float *y) {
 VEC_FN VF sigmoids_less(VF c, VF a, VF b) { return _mm512_fnmadd_ps(a, b, c); }
 
 /* One round of the pipeline: stores the quotients that are next to y, moves the
- * vectors after them on (they came from x), and takes in those at `later`. The
- * last quotient is Markstein's (IBM J. Res. Dev. 34, 1990): a reciprocal of 14
- * bits, refined, and the quotient corrected by its remainder.  For this c it
- * equals the division's result for every sum whose quotient is normal; an
- * exhaustive test has shown that. */
+ * vectors in the stage before on (they came from x), and takes in those at
+ * `later`. The last quotient is Markstein's (IBM J. Res. Dev. 34, 1990): a
+ * reciprocal of 14 bits, refined, and the quotient corrected by its remainder.
+ * For this c it equals the division's result for every sum whose quotient is
+ * normal; an exhaustive test has shown that. */
 VEC_FN void sigmoids_round(Sigmoids *s, const float *x, const float *later,
                            float *y) {
   const VF c = vf_set(SIGMOID_C);

@@ -21,25 +21,6 @@ typedef struct DLManagedTensor {
   void (*deleter)(struct DLManagedTensor *self);
 } DL;
 
-typedef struct Host {
-  rly_context *cx;
-  rly_program *p;
-  rly_session *s;
-} Host;
-
-static Host host_open(const char *text) {
-  Host h = {.cx = rly_context_new(NULL)};
-  h.p = host_program(h.cx, text);
-  h.s = rly_session_new(h.p, NULL);
-  return h;
-}
-
-static void host_close(Host *h) {
-  rly_session_free(h->s);
-  rly_program_free(h->p);
-  rly_context_free(h->cx);
-}
-
 static int deleted;
 
 static void on_delete(DL *t) {

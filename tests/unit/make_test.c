@@ -16,25 +16,6 @@ static const char text[] =
     "  match (%l) { Nil => 0, Cons(_, %r) => 1 + @length(%r) } }\n"
     "def @swap(%p: (int32, float32)) -> (float32, int32) { (%p.1, %p.0) }\n";
 
-typedef struct Host {
-  rly_context *cx;
-  rly_program *p;
-  rly_session *s;
-} Host;
-
-static Host open_host(void) {
-  Host h = {.cx = rly_context_new(NULL)};
-  h.p = host_program(h.cx, text);
-  h.s = rly_session_new(h.p, NULL);
-  return h;
-}
-
-static void close_host(Host *h) {
-  rly_session_free(h->s);
-  rly_program_free(h->p);
-  rly_context_free(h->cx);
-}
-
 static rly_value *scalar(Host *h, const char *dtype, const void *bits) {
   rly_value *v = rly_value_of_elements(h->s, dtype, 0, NULL, bits);
   assert_non_null(v);
@@ -78,7 +59,7 @@ static void assert_misuse(const char *expected) {
 
 static void test_tuple(void **state) {
   (void)state;
-  Host h = open_host();
+  Host h = host_open(text);
   rly_value *fields[] = {scalar(&h, "int32", &(int32_t){7}),
                          scalar(&h, "float32", &(float){0.5f})};
   rly_value *pair = rly_value_tuple(h.s, 2, fields);
@@ -91,13 +72,13 @@ static void test_tuple(void **state) {
   assert_true(rly_value_is_unit(unit));
   rly_value_free(unit);
   rly_value_free(fields[1]);
-  close_host(&h);
+  host_close(&h);
 }
 
 /* Cons(3, Cons(2, Cons(1, Nil))), from the end. */
 static void test_list(void **state) {
   (void)state;
-  Host h = open_host();
+  Host h = host_open(text);
   const rly_type *t = param_of(&h, "length");
   rly_value *list = rly_value_construct(h.s, t, "Nil", 0, NULL);
   for (int32_t i = 1; i <= 3; i++) {
@@ -111,12 +92,12 @@ static void test_list(void **state) {
   rly_value *n = call_with(&h, "length", list);
   assert_shows(&h, n, "3");
   rly_value_free(n);
-  close_host(&h);
+  host_close(&h);
 }
 
 static void test_constructor(void **state) {
   (void)state;
-  Host h = open_host();
+  Host h = host_open(text);
   const rly_type *t = param_of(&h, "total");
   rly_value *leaf = rly_value_construct(h.s, t, "Leaf", 0, NULL);
   rly_value *two = rly_value_of_elements(h.s, "float32", 1, (int64_t[]){2},
@@ -143,7 +124,7 @@ static void test_constructor(void **state) {
       "rly_value_construct: the type has no constructor of that name");
   rly_value *made[] = {leaf, two, inner, sum, three};
   for (size_t i = 0; i < LENGTH(made); i++) rly_value_free(made[i]);
-  close_host(&h);
+  host_close(&h);
 }
 
 /* A list that grows until there is no memory for it; then all is given back. */
@@ -169,14 +150,14 @@ static void test_without_memory(void **state) {
   assert_shows(&h, list, "(1, 1)");
   rly_value_free(list);
   rly_value_free(one);
-  close_host(&h);
+  host_close(&h);
 }
 
 /* --- Types and params ----------------------------------------------------- */
 
 static void test_types(void **state) {
   (void)state;
-  Host h = open_host();
+  Host h = host_open(text);
   const rly_type *tree = param_of(&h, "total"), *list = param_of(&h, "length");
   assert_string_equal(rly_type_name(tree), "Tree");
   assert_int_equal(rly_type_constructor_count(tree), 2);
@@ -196,12 +177,12 @@ static void test_types(void **state) {
   rly_text_free(h.cx, shown);
   assert_null(rly_type_name(rly_constructor_field(h.p, list, cons, 0)));
   assert_int_equal(rly_constructor_field_count(tree, 2), -1);
-  close_host(&h);
+  host_close(&h);
 }
 
 static void test_params(void **state) {
   (void)state;
-  Host h = open_host();
+  Host h = host_open(text);
   assert_int_equal(rly_program_param_count(h.p), 3);
   assert_string_equal(rly_program_param_name(h.p, 0), "w");
   assert_int_equal(rly_type_dim(rly_program_param_type(h.p, 0), 0), 2);
@@ -214,13 +195,13 @@ static void test_params(void **state) {
   assert_false(rly_program_param_is_bound(h.p, 1));
   assert_true(rly_program_param_is_bound(h.p, 2)); /* by a part */
   assert_null(rly_program_param_name(h.p, 3));
-  close_host(&h);
+  host_close(&h);
 }
 
 /* A name that is misspelt is told at once, and what was bound stays. */
 static void test_bind_param(void **state) {
   (void)state;
-  Host h = open_host();
+  Host h = host_open(text);
   rly_tensor *three = rly_tensor_new(h.cx, "float32", 0, NULL, &(float){3}),
              *wide = rly_tensor_new(h.cx, "float64", 0, NULL, &(double){4});
   assert_int_equal(rly_program_bind_param(h.p, "scale", three), RLY_OK);
@@ -239,7 +220,7 @@ static void test_bind_param(void **state) {
   rly_value_free(v);
   rly_tensor_free(three);
   rly_tensor_free(wide);
-  close_host(&h);
+  host_close(&h);
 }
 
 /* --- Misuse --------------------------------------------------------------- */
@@ -251,7 +232,7 @@ static void *no_text(void *data) {
 
 static void test_misuse(void **state) {
   (void)state;
-  Host h = open_host(), other = open_host();
+  Host h = host_open(text), other = host_open(text);
   rly_value *foreign = scalar(&other, "int32", &(int32_t){1}), *v = NULL;
   assert_int_equal(rly_session_call(h.s, "length", 1, &foreign, &v),
                    RLY_MISUSE);
@@ -282,15 +263,15 @@ static void test_misuse(void **state) {
   assert_null(rly_status_name((rly_status)7));
   rly_value_free(one);
   rly_value_free(foreign);
-  close_host(&h);
-  close_host(&other);
+  host_close(&h);
+  host_close(&other);
 }
 
 /* --- Many diagnostics ----------------------------------------------------- */
 
 static void test_many_diagnostics(void **state) {
   (void)state;
-  Host h = open_host();
+  Host h = host_open(text);
   rly_value *v = NULL;
   for (int i = 0; i < 25; i++) {
     assert_int_equal(rly_session_call(h.s, "none", 0, NULL, &v), RLY_REFUSED);
@@ -306,14 +287,14 @@ static void test_many_diagnostics(void **state) {
   assert_int_equal(rly_diagnostic_total(h.cx), 0);
   assert_int_equal(rly_session_call(h.s, "none", 0, NULL, &v), RLY_REFUSED);
   assert_said(&h, "no such function: `@none`");
-  close_host(&h);
+  host_close(&h);
 }
 
 /* The tensors of a tuple fit as arguments do; what the declaration only names
  * is compared when the call starts. */
 static void test_tuples_of_tensors(void **state) {
   (void)state;
-  Host h = open_host();
+  Host h = host_open(text);
   static const char more[] =
       "def @both[n: Dim](%p: (Tensor[(n), float32], Tensor[(n), float32]))\n"
       "  -> float32 { sum(%p.0) + sum(%p.1) }\n"
@@ -352,7 +333,7 @@ static void test_tuples_of_tensors(void **state) {
   }
   rly_value *all[] = {three, four, one, same, other};
   for (int i = 0; i < 5; i++) rly_value_free(all[i]);
-  close_host(&h);
+  host_close(&h);
 }
 
 int main(void) {

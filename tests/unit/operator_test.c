@@ -214,43 +214,34 @@ static bool frees(void *data, rly_operator_call *call) {
   return true;
 }
 
-/* The call goes on to its end, and its result holds what it needs; no other
+/* The call goes on to its end, and its result keeps the context alive; no other
  * call is taken. */
 static void test_session_freed_from_within(void **state) {
   (void)state;
-  rly_session *s = NULL;
-  rly_context *cx = rly_context_new(NULL);
-  rly_program *p = rly_program_new(cx);
+  static const char text[] = "def @main() { @free(1f) + 1f }";
+  Host h;
   rly_operator op = {.signature = "op @free(%x: float32) -> float32",
                      .run = frees,
-                     .data = &s};
-  assert_int_equal(rly_operator_add(p, &op), RLY_OK);
-  static const char text[] = "def @main() { @free(1f) + 1f }";
-  assert_int_equal(rly_program_add_text(p, "test", text, strlen(text), 0),
-                   RLY_OK);
-  s = rly_session_new(p, NULL);
+                     .data = &h.s};
+  h = host_open_with(&op, text);
   rly_value *v = NULL, *none = NULL;
-  assert_int_equal(rly_session_call(s, "main", 0, NULL, &v), RLY_OK);
-  assert_int_equal(rly_session_call(s, "main", 0, NULL, &none), RLY_MISUSE);
+  assert_int_equal(rly_session_call(h.s, "main", 0, NULL, &v), RLY_OK);
+  assert_int_equal(rly_session_call(h.s, "main", 0, NULL, &none), RLY_MISUSE);
   assert_non_null(strstr(rly_misuse(), "the session is freed"));
-  rly_program_free(p);
-  rly_context_free(cx);
+  rly_program_free(h.p);
+  rly_context_free(h.cx);
   assert_true(*(const float *)rly_value_elements(v) == 6);
   rly_value_free(v);
-  /* where nothing is left of it, all goes with the call */
-  cx = rly_context_new(NULL);
-  p = rly_program_new(cx);
-  assert_int_equal(rly_operator_add(p, &op), RLY_OK);
-  rly_program_add_text(p, "test", text, strlen(text), 0);
-  s = rly_session_new(p, NULL);
+  /* without a result's handle, the session ends with the call */
+  h = host_open_with(&op, text);
   float y = 0;
   rly_array result = {.data = &y, .room = sizeof y};
-  assert_int_equal(rly_session_call_arrays(s, rly_program_function(p, "main"),
-                                           0, NULL, &result, &none),
+  const rly_function *f = rly_program_function(h.p, "main");
+  assert_int_equal(rly_session_call_arrays(h.s, f, 0, NULL, &result, &none),
                    RLY_OK);
   assert_true(y == 6);
-  rly_program_free(p);
-  rly_context_free(cx);
+  rly_program_free(h.p);
+  rly_context_free(h.cx);
 }
 
 /* --- Functions as values -------------------------------------------------- */
@@ -281,8 +272,8 @@ static float twice(rly_session *s, rly_value *f, float x) {
   return result;
 }
 
-static rly_value *function(rly_program *p, rly_session *s, const char *name) {
-  return rly_value_of_function(s, rly_program_function(p, name));
+static rly_value *function(const Host *h, const char *name) {
+  return rly_value_of_function(h->s, rly_program_function(h->p, name));
 }
 
 /* An operator of the host, a definition and a `let` are arguments, are called,
@@ -290,17 +281,13 @@ static rly_value *function(rly_program *p, rly_session *s, const char *name) {
 static void test_functions_as_values(void **state) {
   (void)state;
   int calls = 0;
-  rly_context *cx = rly_context_new(NULL);
-  rly_program *p = rly_program_new(cx);
   rly_operator op = {.signature = "op @ten(%x: float32) -> float32",
                      .run = ten_times,
                      .data = &calls};
-  assert_int_equal(rly_operator_add(p, &op), RLY_OK);
-  assert_int_equal(rly_program_add_text(p, "higher", higher, strlen(higher), 0),
-                   RLY_OK);
-  rly_session *s = rly_session_new(p, NULL);
-  rly_value *ten = function(p, s, "ten"), *plain = function(p, s, "plain"),
-            *bound = function(p, s, "bound"), *y = NULL, *z = NULL;
+  Host h = host_open_with(&op, higher);
+  rly_session *s = h.s;
+  rly_value *ten = function(&h, "ten"), *plain = function(&h, "plain"),
+            *bound = function(&h, "bound"), *y = NULL, *z = NULL;
   assert_int_equal(rly_value_kind(ten), RLY_FUNCTION);
   assert_true(twice(s, ten, 3) == 311);
   assert_int_equal(calls, 2);
@@ -315,43 +302,37 @@ static void test_functions_as_values(void **state) {
   assert_true(*(const float *)rly_value_elements(z) == 11);
   rly_value_free(z);
   /* what does not fit, is none, or is another program's */
-  rly_value *wrong = function(p, s, "wrong");
+  rly_value *wrong = function(&h, "wrong");
   assert_int_equal(
       rly_session_call(s, "twice", 2, (rly_value *[]){wrong, x}, &z),
       RLY_REFUSED);
-  rly_program *other = host_program(cx, "def @plain(%x: int32) { %x }");
-  assert_null(function(other, s, "plain"));
+  rly_program *other = host_program(h.cx, "def @plain(%x: int32) { %x }");
+  assert_null(rly_value_of_function(s, rly_program_function(other, "plain")));
   assert_null(rly_value_of_function(s, NULL));
-  assert_null(rly_value_of_function(NULL, rly_program_function(p, "ten")));
+  assert_null(rly_value_of_function(NULL, rly_program_function(h.p, "ten")));
   rly_value *all[] = {plain, bound, y, held, x, wrong};
   for (int i = 0; i < 6; i++) rly_value_free(all[i]);
-  rly_session_free(s);
-  rly_program_free(p);
   rly_program_free(other);
-  rly_context_free(cx);
+  host_close(&h);
 }
 
-/* A `let` that failed has no function, which is told. */
+/* A `let` that failed has no function: the first call reports why, later ones
+ * that there is none. */
 static void test_no_function(void **state) {
   (void)state;
-  rly_context *cx = rly_context_new(NULL);
-  rly_program *p = host_program(
-      cx,
+  Host h = host_open(
       "def @fails(%n: int32) { fn (%x: int32) { %x + 1 / %n } }\n"
       "def @made(%n: int32) { let %k = 1 / %n; fn (%x: int32) { %x + %k } "
       "}\nlet @f = @made(0);\n");
-  rly_session *s = rly_session_new(p, NULL);
-  assert_null(function(p, s, "f"));
-  rly_diagnostic d;
-  assert_true(rly_session_diagnostic_get(s, 0, &d));
-  assert_string_equal(d.code, "E0602");
-  rly_session_diagnostics_clear(s);
-  assert_null(function(p, s, "f"));
-  assert_true(rly_session_diagnostic_get(s, 0, &d));
-  assert_string_equal(d.code, "E0504");
-  rly_session_free(s);
-  rly_program_free(p);
-  rly_context_free(cx);
+  static const char *const codes[] = {"E0602", "E0504"};
+  for (int i = 0; i < 2; i++) {
+    rly_diagnostic d;
+    assert_null(function(&h, "f"));
+    assert_true(rly_session_diagnostic_get(h.s, 0, &d));
+    assert_string_equal(d.code, codes[i]);
+    rly_session_diagnostics_clear(h.s);
+  }
+  host_close(&h);
 }
 
 int main(void) {

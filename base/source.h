@@ -55,9 +55,13 @@ typedef struct SourceFile {
   struct SourceMap *map; /* its lock and arena serve for `lines`, `marks` */
 } SourceFile;
 
-/* Who has files that are not the system's, and is asked before it (io/file.h).
- */
-typedef enum FileFrom { FILE_OF_SYSTEM, FILE_DONE, FILE_NONE } FileFrom;
+/* A host that has files of its own; it is asked before the system (io/file.h).
+ * rly.h (rly_files) says what its functions do. */
+typedef enum FileFrom {
+  FILE_OF_SYSTEM, /* the system's file is meant */
+  FILE_DONE,      /* the host has given the file, or taken it */
+  FILE_NONE,      /* there is no such file */
+} FileFrom;
 typedef struct FileBytes {
   const char *data;
   size_t size;

@@ -238,8 +238,8 @@ static bool open_for_host(FileOut *out) {
   if (!sources || !sources->file_host || !sources->file_host->write)
     return false;
   out->stream = open_memstream(&out->bytes, &out->size);
-  out->hosts = out->stream;
-  return out->hosts;
+  out->for_host = out->stream != NULL;
+  return out->for_host;
 }
 
 /* Nothing is left behind when this fails. */
@@ -317,5 +317,5 @@ static bool close_for_host(FileOut *out, bool fine) {
 }
 
 bool file_out_close(FileOut *out, bool fine) {
-  return out->hosts ? close_for_host(out, fine) : close_of_system(out, fine);
+  return out->for_host ? close_for_host(out, fine) : close_of_system(out, fine);
 }

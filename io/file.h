@@ -41,9 +41,9 @@ typedef struct FileOut {
   const char *path;      /* as the user wrote it */
   const char *real;      /* the file to replace, links resolved */
   const char *temporary; /* NULL when written directly */
-  char *bytes;           /* for a host: what was written to memory ... */
-  size_t size;           /* ... and how much of it */
-  bool hosts;            /* the stream goes to memory */
+  bool for_host;         /* the stream goes to memory, for the host: */
+  char *bytes;           /* what was written */
+  size_t size;
   Mem *mem;
   Diags *diags;
 } FileOut;

@@ -87,23 +87,25 @@ void rly_context_free(rly_context *cx) {
 
 /* --- Files of the host --------------------------------------------------- */
 
+/* A host may answer with a number that is none of the enum's. */
+static FileFrom file_from(rly_file answer) {
+  return answer == RLY_FILE_DONE        ? FILE_DONE
+         : answer == RLY_FILE_OF_SYSTEM ? FILE_OF_SYSTEM
+                                        : FILE_NONE;
+}
+
 static FileFrom read_of_host(void *context, const char *path, FileBytes *out) {
   const rly_context *cx = context;
   rly_bytes given = {0};
   rly_file from = cx->files.read(cx->files.data, path, &given);
   *out = (FileBytes){given.data, given.size, given.release, given.owner};
-  return from == RLY_FILE_DONE        ? FILE_DONE
-         : from == RLY_FILE_OF_SYSTEM ? FILE_OF_SYSTEM
-                                      : FILE_NONE;
+  return file_from(from);
 }
 
 static FileFrom write_of_host(void *context, const char *path,
                               const char *bytes, size_t size) {
   const rly_context *cx = context;
-  rly_file to = cx->files.write(cx->files.data, path, bytes, size);
-  return to == RLY_FILE_DONE        ? FILE_DONE
-         : to == RLY_FILE_OF_SYSTEM ? FILE_OF_SYSTEM
-                                    : FILE_NONE;
+  return file_from(cx->files.write(cx->files.data, path, bytes, size));
 }
 
 rly_status rly_context_set_files(rly_context *cx, const rly_files *files) {

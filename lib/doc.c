@@ -77,6 +77,7 @@ static void from_item(rly_program *p, const Unit *u, const Item *item,
       .path = f->path,
       .line = sources_place(p->ir->sources, item->span).line,
   };
+  /* the signature alone: its host has written no body */
   size_t meaning = strlen(HOST_MEANING);
   bool host = !strcmp(f->path, HOST_PATH) && out->len > meaning;
   if (host && !memcmp(at + out->len - meaning, HOST_MEANING, meaning))

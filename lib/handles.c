@@ -259,9 +259,9 @@ bool session_enter_for(const char *function, rly_session *s) {
   return true;
 }
 
-/* In the reverse order.  A callback may have freed the handle during the call:
- * its reference is dropped here.  Else another thread that waits may free it as
- * soon as it is released, so nothing of `s` is used after that. */
+/* In the reverse order.  A callback may have freed the handle during the call;
+ * then its reference is dropped here.  Otherwise another thread may be waiting
+ * to free the session, so `s` is not used once it is released. */
 void session_leave(rly_session *s) {
   session_end(s->vm);
   s->running = false;

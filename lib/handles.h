@@ -36,9 +36,9 @@ struct rly_context {
   size_t columns; /* of the terminal that shows diagnostics; 0: none does */
   Heap heap;      /* holds constants of programs and tensors of files */
   rly_options options;
-  rly_files files; /* of the host; and as the sources know them: */
-  FileHost file_host;
-  _Atomic bool late; /* `mem` is exhausted because time is over */
+  rly_files files;    /* of the host; its functions are NULL without one */
+  FileHost file_host; /* the same as the sources ask for them */
+  _Atomic bool late;  /* `mem` is exhausted because time is over */
 };
 
 /* A value bound to a name: a tensor, or text whose dtype is not known yet. */
@@ -129,8 +129,9 @@ static inline Store *store_of(const rly_session *s) {
 
 /* --- program.c ---------------------------------------------------------- */
 
-/* Where the signatures of a host's operators stand, and the meaning that they
- * get until lib/operator.c puts a call in its place. */
+/* The path of the texts in which the signatures of a host's operators stand,
+ * and the body that a signature gets before lib/operator.c puts a call of the
+ * host in its place. */
 #define HOST_PATH "<host>"
 #define HOST_MEANING " = { () }"
 /* Changes a unit between the parser and the checker; false after reporting. */
@@ -146,10 +147,12 @@ rly_status program_add_made(rly_program *p, const char *path, const char *text,
 __attribute__((format(printf, 2, 3))) void misuse(const char *function,
                                                   const char *format, ...);
 
-/* A copy of a host's struct (NULL: zeros) that begins with its own size; false
- * after telling of an option that is not known here.  And a copy for a host, up
- * to what it has. */
+/* Copies a host's struct, which begins with its size, to one of this library's
+ * `size` bytes; NULL: zeros.  False after telling (rly_misuse) that the host
+ * has set a member that this library does not know. */
 bool struct_take(const char *function, void *to, size_t size, const void *from);
+/* Copies a struct of this library's to a host's, as far as the host's has
+ * members. */
 void struct_give(void *to, size_t size, const void *from);
 
 /* --- handles.c: what the host is told ------------------------------------ */

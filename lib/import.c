@@ -18,8 +18,8 @@ static const char *path_from(Arena *a, const char *from, const char *path) {
   return arena_printf(a, "%.*s/%s", (int)(slash - from), from, path);
 }
 
-/* `path` without `.`, and without `..` but at its beginning: a file of the host
- * has no other path (realpath() knows the system's). */
+/* `path` without `.`, and with `..` only at its beginning.  By this path the
+ * host is asked for a file; for the system's files realpath() finds one. */
 static const char *plain_path(Arena *a, const char *path) {
   char *plain = arena_alloc(a, strlen(path) + 2), *end = plain;
   if (!plain) return NULL;
@@ -45,10 +45,10 @@ static const char *plain_path(Arena *a, const char *path) {
 
 /* A file to be imported. */
 typedef struct Import {
-  const char *path; /* that it is read by */
-  const char *real; /* that tells whether it is another's; NULL: it is none */
-  char *resolved;   /* `real` of a file of the system's, from malloc */
-  bool hosts;
+  const char *path; /* by which it is read */
+  const char *real; /* the same for all paths to it; NULL: there is no file */
+  char *resolved;   /* `real` of the system's file, from malloc; or NULL */
+  bool of_host;
 } Import;
 
 /* Asks the host first.  realpath() fails for a file that is not there, which is
@@ -61,7 +61,7 @@ static Import import_find(Program *p, const char *path) {
       plain ? file_given(&cx->diags, plain, &bytes) : FILE_OF_SYSTEM;
   if (from == FILE_DONE) {
     file_bytes_release(&bytes);
-    return (Import){.path = plain, .real = plain, .hosts = true};
+    return (Import){.path = plain, .real = plain, .of_host = true};
   }
   if (from == FILE_NONE) {
     errno = ENOENT;
@@ -74,9 +74,9 @@ static Import import_find(Program *p, const char *path) {
 /* Was the unit read from the file?  Real paths are compared, so links and `..`
  * do not make one file two. */
 static bool is_of_file(Program *p, const Unit *u, const Import *file) {
-  char *resolved = file->hosts ? NULL : realpath(u->source->path, NULL);
+  char *resolved = file->of_host ? NULL : realpath(u->source->path, NULL);
   const char *path =
-      file->hosts ? plain_path(&p->arena, u->source->path) : resolved;
+      file->of_host ? plain_path(&p->arena, u->source->path) : resolved;
   bool same = path && !strcmp(path, file->real);
   free(resolved);
   return same;
@@ -139,7 +139,7 @@ static const char outside[] = "it lies outside the importing folder";
 static const char *import_objection(Program *p, const Unit *from,
                                     const Import *file) {
   struct rly_program *host = p->host;
-  if (host->cx->options.safe && !file->hosts &&
+  if (host->cx->options.safe && !file->of_host &&
       !lies_below(file->real, from->source->path))
     return outside;
   int depth = 0;

@@ -163,8 +163,7 @@ static void diags_back(rly_session *s, Diags *usual) {
   context_unlock(s->program->cx);
 }
 
-/* Nothing to do for a program whose params all have values: one comparison. */
-/* Mostly all have their values, which each call asks. */
+/* Each call asks this first, and mostly all params have their values. */
 static bool params_are_given(const rly_session *s) {
   const rly_program *p = s->program;
   return atomic_load_explicit(&p->params_given, memory_order_relaxed) ==
@@ -231,8 +230,9 @@ rly_status rly_session_skip(rly_session *s) {
 /* Refused while the session runs. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
   rly_options taken;
-  if (!limits || !struct_take(__func__, &taken, sizeof taken, limits) ||
-      !(taken.timeout >= 0) /* false for NaN */ || !session_hold(s))
+  if (!limits || !struct_take(__func__, &taken, sizeof taken, limits))
+    return RLY_MISUSE;
+  if (!(taken.timeout >= 0) /* false for NaN */ || !session_hold(s))
     return RLY_MISUSE;
   bool idle = !s->running && !s->freed;
   if (idle) {
@@ -292,27 +292,33 @@ rly_status session_give_take(rly_session *s, const Type *type, Value v,
   return RLY_OK;
 }
 
-/* A `let @f` may have failed; then there is no function to call. */
-rly_status session_run_function(rly_session *s, const Global *g,
-                                const Value *args, Value *result) {
+/* Gives the params that the function reads their values.  A `let @f` may have
+ * failed; then there is no function. */
+static rly_status make_ready(rly_session *s, const Global *g) {
+  Value v;
   rly_status ready = session_params(s, NULL, false, g->value);
   if (ready != RLY_OK) return ready;
-  if (g->value->kind != EX_FN && !session_value(s->vm, g, result))
-    return refuse_call(s, "the function's value was never computed");
+  return g->value->kind == EX_FN || session_value(s->vm, g, &v)
+             ? RLY_OK
+             : refuse_call(s, "the function's value was never computed");
+}
+
+rly_status session_run_function(rly_session *s, const Global *g,
+                                const Value *args, Value *result) {
+  rly_status ready = make_ready(s, g);
+  if (ready != RLY_OK) return ready;
   return status_of_run(session_call(s->vm, g, g->type->count, args, result));
 }
 
 static rly_value *function_value(rly_session *s, const Global *g) {
   Value v;
-  if (session_start(s, true) != RLY_OK ||
-      session_params(s, NULL, false, g->value) != RLY_OK)
+  rly_value *handle = NULL;
+  if (session_start(s, true) != RLY_OK || make_ready(s, g) != RLY_OK)
     return NULL;
-  bool given = g->value->kind == EX_FN || session_value(s->vm, g, &v);
-  if (!given)
-    return refuse_call(s, "the function's value was never computed"), NULL;
-  bool made = session_function(s->vm, g, &v);
-  rly_value *handle = made ? value_handle_take(s, g->type, v) : NULL;
-  if (handle) return handle;
+  if (session_function(s->vm, g, &v)) {
+    session_give_take(s, g->type, v, &handle);
+    return handle;
+  }
   mem_raise_exhausted(s->mem);
   session_failed(s, RLY_LIMIT);
   return NULL;
@@ -354,7 +360,9 @@ static bool tensor_passes_as(const Type *given, const Type *wanted) {
   return true;
 }
 
-/* `levels` more tuples may be gone into: the recursion is C's. */
+enum { TUPLE_LEVELS = 1000 };
+
+/* Goes into so many more tuples within each other, by recursion of C. */
 static bool passes_within(const Type *given, const Type *wanted, int levels) {
   if (given == wanted) return true;
   if (wanted->kind != TY_TUPLE) return tensor_passes_as(given, wanted);
@@ -366,7 +374,7 @@ static bool passes_within(const Type *given, const Type *wanted, int levels) {
 }
 
 bool passes_as(const Type *given, const Type *wanted) {
-  return passes_within(given, wanted, 1000);
+  return passes_within(given, wanted, TUPLE_LEVELS);
 }
 
 /* The check is here since nothing later makes it: compiled code was made for

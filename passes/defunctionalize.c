@@ -51,12 +51,34 @@ static void push_parts(Types *work, const Type *t) {
   if (t->kind == TY_FN) VEC_PUSH(work, t->result);
 }
 
-/* The fields of a declared type, which may change. */
-static void push_fields(const Defun *d, Types *work, const Type *t) {
-  if (!defun_is_declared(d, t)) return;
+static void push_fields(Types *work, const Type *t) {
+  if (t->kind != TY_ADT) return;
   for (int i = 0; i < t->adt->ctor_count; i++)
     for (int k = 0; k < t->adt->ctors[i].field_count; k++)
       VEC_PUSH(work, t->adt->ctors[i].fields[k]);
+}
+
+/* Shows each type that a value of type `whole` may have inside, once: also
+ * those in the fields of data types, as they are declared.  A declared type
+ * whose fields may change has no parameters, so it is found without a
+ * substitution. */
+static void each_inside(Defun *d, const Type *whole,
+                        void (*visit)(Defun *d, const Type *t)) {
+  Types work;
+  PtrMap met;
+  VEC_INIT(&work, d->p->mem);
+  ptrmap_init(&met, d->p->mem);
+  if (whole) VEC_PUSH(&work, whole);
+  while (work.len && !mem_exhausted(d->p->mem)) {
+    const Type *t = VEC_POP(&work);
+    if (ptrmap_has(&met, t)) continue;
+    ptrmap_put(&met, t, d);
+    visit(d, t);
+    push_parts(&work, t);
+    push_fields(&work, t);
+  }
+  VEC_DONE(&work);
+  ptrmap_done(&met);
 }
 
 static Class *add_class(Defun *d, const Type *t) {
@@ -72,26 +94,16 @@ static Class *add_class(Defun *d, const Type *t) {
   return c;
 }
 
+static void keep_one(Defun *d, const Type *t) {
+  Class *c = defun_class(d, t);
+  if (!c && t->kind == TY_FN && !t->has_var && !t->param_count)
+    c = add_class(d, t);
+  if (c) c->stays = true;
+}
+
 /* All types of functions in it stay, and in fields of what it is made of. */
 static void keep(Defun *d, const Type *whole) {
-  Types work;
-  PtrMap met;
-  VEC_INIT(&work, d->p->mem);
-  ptrmap_init(&met, d->p->mem);
-  VEC_PUSH(&work, whole);
-  while (work.len && !mem_exhausted(d->p->mem)) {
-    const Type *t = VEC_POP(&work);
-    if (ptrmap_has(&met, t)) continue;
-    ptrmap_put(&met, t, d);
-    Class *c = defun_class(d, t);
-    if (!c && t->kind == TY_FN && !t->has_var && !t->param_count)
-      c = add_class(d, t);
-    if (c) c->stays = true;
-    push_parts(&work, t);
-    push_fields(d, &work, t);
-  }
-  VEC_DONE(&work);
-  ptrmap_done(&met);
+  each_inside(d, whole, keep_one);
 }
 
 /* Does it hold a function, but for what stands for a parameter? */
@@ -152,7 +164,7 @@ static void note_type(Defun *d, const Type *whole) {
         !defun_class(d, t))
       add_class(d, t);
     push_parts(&work, t);
-    push_fields(d, &work, t);
+    if (defun_is_declared(d, t)) push_fields(&work, t);
     if (t->kind == TY_ADT) keep_fields(d, t);
   }
   VEC_DONE(&work);
@@ -386,17 +398,13 @@ static void look(Defun *d, const Instance *in, const Expr *whole,
   expr_walk_end(&w);
 }
 
+static void keep_if_declared(Defun *d, const Type *t) {
+  if (defun_is_declared(d, t)) keep(d, t);
+}
+
 /* The fields of declared types in it do not change. */
 static void keep_declared(Defun *d, const Type *whole) {
-  Types work;
-  VEC_INIT(&work, d->p->mem);
-  if (whole) VEC_PUSH(&work, whole);
-  for (int seen = 0; work.len; seen++) {
-    const Type *t = VEC_POP(&work);
-    if (seen > TYPE_MOST || defun_is_declared(d, t)) keep(d, t);
-    if (seen <= TYPE_MOST) push_parts(&work, t);
-  }
-  VEC_DONE(&work);
+  each_inside(d, whole, keep_if_declared);
 }
 
 /* Does a host call the definition by its name? */

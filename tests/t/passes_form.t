@@ -362,6 +362,14 @@ type In { In(Act) }
 def @main(%x: In) -> int32 { match (%x) { In(Act(%f)) => { %f(2) } } }
 match (Act(fn (%x) { %x + 1 })) { Act(%f) => { %f(3) } };',
       'a field of what @main takes, within another'],
+     ['type Act { Act(fn (int32) -> int32) }
+type In[A] { In(Act), More(A, In[A]) }
+More(1, In(Act(fn (%x) { %x + 1 })));',
+      'a field of what a host sees, within a type with parameters'],
+     ['type Act { Act(fn (int32) -> int32) }
+type In[A] { In(Act), More(A, In[A]) }
+def @main(%n: int32) -> In[int32] { More(1, In(Act(fn (%x) { %x + %n }))) }',
+      'a field of what @main gives, within a type with parameters'],
      ['type Act { Act(fn [A](A) -> A) }
 match (Act(fn [A](%x: A) -> A { %x })) { Act(%f) => { (%f(3), %f(2f)) } };',
       'a field of any type'],

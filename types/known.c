@@ -19,7 +19,9 @@
  * innermost call of an enclosing function is the one meant).  Each question has
  * so many steps; beyond them the answer is that nothing is known.  So questions
  * take linear time altogether, and a recursion that does not end is not entered
- * for long. */
+ * for long.  Within one question the value of a variable is computed once: the
+ * condition and a branch of an `if` may both ask for it, and so may those of
+ * the call that gives it, which would double the steps at each call. */
 #include <string.h>
 
 #include "types/infer.h"
@@ -28,6 +30,7 @@ enum {
   STEPS = 1000, /* of one question: nodes, and parameters of calls */
   NESTED = 40,  /* operators and branches within each other */
   FIELDS = 64,  /* of a tuple */
+  FINDINGS = 64,
 };
 
 /* What a parameter is in a call under way. */
@@ -38,6 +41,14 @@ typedef struct Frame {
   const struct Frame *up;
 } Frame;
 
+/* What was found of a variable in an environment. */
+typedef struct Finding {
+  const Var *var;
+  const Frame *env;
+  const Known *value; /* NULL: unknown, to whoever asks at `depth` or below */
+  int depth;
+} Finding;
+
 typedef struct Look {
   Infer *in;
   Constraint *watcher; /* runs again when a dimension that was seen rises */
@@ -45,6 +56,8 @@ typedef struct Look {
   bool shapes;         /* has the shape of a tensor been looked at? */
   bool values;         /* the length of a known value counts as known */
   int steps;
+  int found_count;
+  Finding *found; /* the first FINDINGS variables that were asked for */
 } Look;
 
 /* A node and the environment it stands in. */
@@ -359,8 +372,7 @@ static bool value_of_call(Look *k, Spot at, Known *out, int depth) {
   return call.args && op_known(&call, out);
 }
 
-static const Known *value_of(Look *k, Spot at, int depth) {
-  if (depth >= NESTED) return NULL;
+static const Known *compute(Look *k, Spot at, int depth) {
   follow(k, &at, depth);
   if (k->steps <= 0) return NULL;
   Known *out = ARENA_NEW(&k->in->asked, Known);
@@ -374,6 +386,28 @@ static const Known *value_of(Look *k, Spot at, int depth) {
     default: break;
   }
   return known ? out : NULL;
+}
+
+/* The finding of a variable, a new one where there is none; NULL: no room. */
+static Finding *finding_of(Look *k, Spot at) {
+  const Var *var = at.e->var;
+  for (int i = 0; i < k->found_count; i++)
+    if (k->found[i].var == var && k->found[i].env == at.env)
+      return &k->found[i];
+  if (!k->found) k->found = ARENA_ARRAY(&k->in->asked, Finding, FINDINGS);
+  if (!k->found || k->found_count == FINDINGS) return NULL;
+  Finding *new = &k->found[k->found_count++];
+  *new = (Finding){var, at.env, NULL, NESTED};
+  return new;
+}
+
+static const Known *value_of(Look *k, Spot at, int depth) {
+  if (depth >= NESTED) return NULL;
+  Finding *f = at.e->kind == EX_VAR ? finding_of(k, at) : NULL;
+  if (f && (f->value || depth >= f->depth)) return f->value;
+  const Known *value = compute(k, at, depth);
+  if (f) f->value = value, f->depth = depth;
+  return value;
 }
 
 /* --- The questions -------------------------------------------------------- */

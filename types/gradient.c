@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "ir/walk.h"
 #include "ops/ops.h"
+#include "ops/rules/slice.h"
 #include "types/check.h"
 
 /* --- Types as text -------------------------------------------------------- */
@@ -325,7 +326,8 @@ static const Expr *put_attrs(Making *m, const Expr *body) {
  *   if (rank_is(%x, n)) {E} else {F}
  *                        E or F, without a look at the other one; likewise
  *                        is($a, "word"), is($a, 1): an attribute, and
- *                        has_diagonals($equation, i)
+ *                        has_diagonals($equation, i), and slices_rows(%x):
+ *                        does strided_slice cut %x along axis 0 alone?
  */
 
 /* NULL: no operand, value or adjoint has this name. */
@@ -435,6 +437,14 @@ static const Expr *put_first(Making *m, const Expr *e) {
                              : e->args[0];
 }
 
+/* slices_rows(%x).  A list whose length only the run knows may be as long as %x
+ * has axes. */
+static bool slices_rows(Making *m, const Expr *e) {
+  const Type *x = e->count == 1 ? type_of(m, e->args[0]) : NULL;
+  return x && slice_count(m->attrs, x->rank) == 1 &&
+         axis_from(dim_value(slice_axis(m->attrs, 0)), x->rank) == 0;
+}
+
 /* 1 or 0; -1: the condition is none of those that are decided here. */
 static int decided(Making *m, const Expr *e) {
   if (calls(e, "rank_is") && e->count == 2) {
@@ -442,6 +452,7 @@ static int decided(Making *m, const Expr *e) {
     return t ? t->rank == literal(e->args[1]) : -1;
   }
   if (calls(e, "has_diagonals")) return diagonals(m, e) >= 0;
+  if (calls(e, "slices_rows")) return slices_rows(m, e);
   bool is = calls(e, "is") && e->count == 2;
   const Name *name = is ? variable(e->args[0]) : variable(e);
   int at = name ? bound_attr(m, name) : -1;

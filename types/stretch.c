@@ -386,7 +386,7 @@ static bool take_apart(Writing *w, const StretchOp *op, const Expr *body,
         add_part(w, op, v, field, exact);
       } else {
         if (written->count != 2) return false;
-        add_pair(w, v, field, op->attrs->op->reads == READS_INDEXED);
+        add_pair(w, v, field, op->attrs->op->reads != READS_INNER);
       }
     }
   return true;

@@ -80,7 +80,7 @@ const char *rly_status_name(rly_status status); /* "refused"; or NULL */
  * session".  It lives until the thread's next such call. */
 const char *rly_misuse(void);
 
-/* Of this header, and of the library, "0.1.0". */
+/* The version of this header; rly_version() is that of the library, "0.1.0". */
 #define RLY_VERSION_MAJOR 0
 #define RLY_VERSION_MINOR 1
 #define RLY_VERSION_PATCH 0
@@ -103,10 +103,13 @@ typedef struct rly_stack rly_stack;
  * used only within `run`, on that stack. */
 void rly_stack_run(void (*run)(const rly_stack *stack, void *data), void *data);
 
-/* The host's own allocator.  `alignment` is a power of 2, 64 at most.  resize()
- * moves a block that allocate() gave with an alignment of 16, or gives NULL and
- * leaves it.  release() gets the size that was asked for last.  They are called
- * on any thread, and stay good until the context's last handle has gone. */
+/* The host's own allocator.  allocate() gives `size` bytes, more than 0, at
+ * a multiple of `alignment`, which is a power of 2 and at most 64; they may
+ * hold anything.  resize() gives a block that allocate() gave with an alignment
+ * of 16 another size, and may move it.  Both give NULL where there is no
+ * memory, and then a block that was to be resized stays as it was.  release()
+ * gets the size that the block had last.  Any thread may call them, until the
+ * last handle of the context is freed. */
 typedef struct rly_allocator {
   void *(*allocate)(void *data, size_t size, size_t alignment);
   void *(*resize)(void *data, void *block, size_t size, size_t new_size);
@@ -114,9 +117,9 @@ typedef struct rly_allocator {
   void *data;
 } rly_allocator;
 
-/* `size`, here and in rly_session_options, is sizeof the struct, so that
- * a library of a later version knows which members the host has; 0: those of
- * version 0.1.  Members that a library does not know must be 0. */
+/* `size`, here and in rly_session_options, is the size of the host's struct: by
+ * it a library of a later version knows which members the host has.  0 is the
+ * size of version 0.1.  Members that a library does not know must be 0. */
 typedef struct rly_options {
   size_t size;
   size_t max_memory;  /* bytes, for everything; 0: no limit */
@@ -149,8 +152,8 @@ void rly_context_free(rly_context *cx);
 
 typedef enum rly_file {
   RLY_FILE_OF_SYSTEM = 0, /* the system's file is meant */
-  RLY_FILE_DONE = 1,      /* read: here it is; written: it is kept */
-  RLY_FILE_NONE = 2,      /* there is no such file; it cannot be written */
+  RLY_FILE_DONE = 1,      /* the host has given the file, or has taken it */
+  RLY_FILE_NONE = 2,      /* there is no such file, or it cannot be written */
 } rly_file;
 
 /* The bytes of a file, which stay as they are until release(owner); `release`
@@ -163,21 +166,24 @@ typedef struct rly_bytes {
 } rly_bytes;
 
 typedef struct rly_files {
-  /* Asked for each file that is to be read; NULL: none is the host's.  Tensors
-   * stay on the bytes where these align them, and `release` may be called on
-   * any thread.  An import is asked for by its path from where the importing
-   * file is, without `.` and, where it can be, `..`. */
+  /* Called for each file that is to be read; NULL: the host has none.  Tensors
+   * whose elements are aligned stay on the bytes, so `release` may be called
+   * much later, and on any thread.  The path of an import is the folder of the
+   * importing file with the import's own path after it, without `.`, and with
+   * `..` only at its beginning. */
   rly_file (*read)(void *data, const char *path, rly_bytes *out);
-  /* Given each file that is to be written, whole; NULL: none is. */
+  /* Called with the whole of each file that is to be written; NULL: the host
+   * takes none. */
   rly_file (*write)(void *data, const char *path, const void *bytes,
                     size_t size);
   void *data;
 } rly_files;
 
-/* From now on the host is asked before the system, by all that belongs to the
- * context; NULL: not any more.  The struct is copied.  No other thread may use
- * the context meanwhile.  The functions may be called on any thread that uses
- * it, several at once, and may not use what belongs to it. */
+/* From now on all that belongs to the context asks the host for a file before
+ * the system; NULL: it asks the system alone.  The struct is copied.  No other
+ * thread may use the context during this call.  The functions are called on any
+ * thread that uses the context, several at once, and may not use what belongs
+ * to it. */
 rly_status rly_context_set_files(rly_context *cx, const rly_files *files);
 
 /* --- Diagnostics -------------------------------------------------------- */
@@ -297,8 +303,8 @@ typedef struct rly_operator_call {
   const rly_operand *operands;
   rly_operand result;         /* its elements are 0, to be written */
   int threads;                /* how many the session may use */
-  int result_count;           /* of a tuple its fields, else 1 */
-  const rly_operand *results; /* all, in order; the first is `result` */
+  int result_count;           /* how many fields a tuple has; else 1 */
+  const rly_operand *results; /* all of them; the first is `result` */
 } rly_operator_call;
 
 /* An operator that the host computes. */
@@ -383,8 +389,8 @@ rly_kind rly_type_kind(const rly_type *t);
 const char *rly_type_dtype(const rly_type *t);     /* of a tensor; or NULL */
 int rly_type_rank(const rly_type *t);              /* of a tensor; or -1 */
 int64_t rly_type_dim(const rly_type *t, int axis); /* -1: not known */
-/* Of a tuple, a ref's one content, and of a function its parameters and then
- * its result. */
+/* The fields of a tuple, the content of a ref, and of a function the parameters
+ * and after them the result. */
 int rly_type_field_count(const rly_type *t);
 const rly_type *rly_type_field(const rly_type *t, int i);
 /* "Tensor[(?, 4), float32]", "List[int32]"; to be freed. */
@@ -635,9 +641,9 @@ rly_value *rly_value_construct(rly_session *s, const rly_type *t,
                                const char *constructor, int count,
                                rly_value *const *fields);
 /* A function of the program as a value, which can be an argument or a field.
- * What the host computes is one by rly_operator_add, whose operator is a
- * function like others: fn (float32) -> float32, say.  NULL after reporting to
- * the session. */
+ * An operator of the host (rly_operator_add) is such a function, so a program
+ * can take what the host computes as a fn (float32) -> float32.  Owned; NULL
+ * after reporting to the session. */
 rly_value *rly_value_of_function(rly_session *s, const rly_function *f);
 /* Every tensor in the value, tuples and constructors flattened in order, to a
  * file as out0, out1, ..., in a format as of rly_tensors_write. */
@@ -704,23 +710,27 @@ rly_tensor *rly_program_literal(rly_program *p, const char *dtype,
                                 const char *text);
 
 /* --- Tensors of other libraries -------------------------------------------
- * by DLPack (https://dmlc.github.io/dlpack), in which torch, numpy, jax and
- * others hand tensors to each other: its DLManagedTensor, in the CPU's memory,
- * strided as it is, of a dtype that rly has. */
+ * torch, numpy, jax and others hand tensors to each other as DLManagedTensors
+ * (DLPack, https://dmlc.github.io/dlpack), which share their elements.  Here
+ * these lie in the CPU's memory, have any strides, and a dtype of rly's. */
 
 struct DLManagedTensor;
 
-/* Takes the tensor, whose deleter is called when rly needs it no more, on any
- * thread; till then it must stay as it is.  Its elements are copied where
- * `copied` says so and where they are not aligned.  NULL: it was not taken. */
+/* A value of the tensor's shape, dtype and elements.  The elements are shared,
+ * unless `copied` is set or their address is no multiple of their size.  The
+ * tensor is then rly's: rly calls its deleter, on any thread, when the elements
+ * are not needed any more, and they must not change before.  NULL, and the
+ * tensor stays the caller's, when it cannot be taken (rly_misuse). */
 rly_value *rly_value_of_dlpack(rly_session *s, struct DLManagedTensor *t,
                                bool copied);
-/* The same, for params; elements that are not row-major are copied, too. */
+/* The same as a tensor to be bound to a param; elements that are not row-major
+ * are copied, too. */
 rly_tensor *rly_tensor_of_dlpack(rly_context *cx, struct DLManagedTensor *t,
                                  bool copied);
-/* The elements of a tensor for others, who call the deleter, on any thread, and
- * do not write to them.  They outlive the handle.  NULL for what is no tensor,
- * for int4 and uint4, and without memory. */
+/* The tensor for another library, which shares its elements, may not write to
+ * them, and calls the deleter, on any thread, when it needs them no more.  They
+ * outlive the handle.  NULL for a value that is no tensor, for int4 and uint4,
+ * which DLPack packs, and when memory runs out (rly_misuse). */
 struct DLManagedTensor *rly_value_dlpack(rly_value *v);
 struct DLManagedTensor *rly_tensor_dlpack(const rly_tensor *t);
 

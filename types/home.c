@@ -295,6 +295,27 @@ static const Use *first_use(const Node *n) {
   return first;
 }
 
+static bool lies_in(Spot *place, const Spot *around) {
+  int item;
+  while (place != around && outward(&place, &item)) {
+  }
+  return place == around;
+}
+
+/* The value of a node may hold all uses of another in a block, which opens no
+ * scope.  They are uses where the first node went, as they are without the
+ * block, unless the binding lies in that value, too. */
+static void leave_values(Node *n) {
+  Spot *p = n->home;
+  int item = n->home_item;
+  while (!p->scope && outward(&p, &item)) {
+    if (!p->value || lies_in(n->stands, p)) continue;
+    settle(&p, &item);
+    n->home = p;
+    n->home_item = item;
+  }
+}
+
 /* Does the way from the home down to a use enter a branch or an arm before any
  * function?  The value of a node that sinks lies in one, too. */
 static bool is_conditional(const Node *n, const Use *use) {
@@ -355,6 +376,7 @@ static void place_node(Homes *h, Node *n) {
     n->home_item = item;
   }
   if (!n->home) return;
+  leave_values(n);
   const Use *first = first_use(n);
   n->first = order_of(first);
   n->node.sinks = is_conditional(n, first);

@@ -175,6 +175,22 @@ const char *source_line(SourceFile *f, uint32_t line, uint32_t *len) {
   return start;
 }
 
+bool source_offset(SourceFile *f, uint32_t line, uint32_t column,
+                   uint32_t *offset) {
+  const uint32_t *lines = lines_of(f);
+  uint32_t before = f->lines_before, len;
+  uint32_t count = lines ? f->line_count : 1;
+  if (line <= before || line - before > count || !column) return false;
+  const char *start = source_line(f, line, &len);
+  size_t at = 0, size;
+  for (uint32_t i = 1; i < column; i++, at += size) {
+    if (at >= len) return false;
+    utf8_decode(start + at, len - at, &size);
+  }
+  *offset = f->base + (uint32_t)(start - f->text) + (uint32_t)at;
+  return true;
+}
+
 /* --- Places -------------------------------------------------------------- */
 
 /* The last file whose base is at or before the offset, if the offset lies in

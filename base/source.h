@@ -117,6 +117,11 @@ const SourceOrigin *sources_origin(SourceMap *m, Span span);
 /* What a message says of a span: its origin, where it has one, and else its
  * place.  `path` is NULL for nowhere. */
 SourceOrigin sources_named(SourceMap *m, Span span);
+/* The byte of the map where a line and a column of the text, both from 1, lie;
+ * just after the line's last is one, too.  False: the text has no such place.
+ */
+bool source_offset(SourceFile *f, uint32_t line, uint32_t column,
+                   uint32_t *offset);
 /* Line `line` (from 1) without its line break; `len` receives its length. */
 const char *source_line(SourceFile *f, uint32_t line, uint32_t *len);
 /* The text under a span; `len` receives its length. */

@@ -361,8 +361,86 @@ void rly_program_each_name(const rly_program *p,
  * lists.  "@f", "%x", a type, a constructor, an operator; the library's
  * included.  NULL: there is nothing of that name.  To be freed. */
 char *rly_program_doc(rly_program *p, const char *name);
+
+/* --- For tools -------------------------------------------------------------
+ * that show programs: editors, notebooks, reviews. */
+
+/* A text as `rly fmt` lays it out: *formatted is owned, and untouched unless
+ * RLY_OK.  The text is parsed, not checked; it reads back as the same program,
+ * comments included.  What is wrong with it is told by the context's
+ * diagnostics, under `path`. */
+rly_status rly_text_format(rly_context *cx, const char *path, const char *text,
+                           size_t len, char **formatted);
+
+/* What stands at a place of a text. */
+typedef enum rly_found_kind {
+  RLY_FOUND_EXPRESSION, /* no name, but an expression: the innermost one */
+  RLY_FOUND_VARIABLE,
+  RLY_FOUND_GLOBAL,
+  RLY_FOUND_TYPE,
+  RLY_FOUND_CONSTRUCTOR,
+  RLY_FOUND_OPERATOR, /* by its name, or by a sign such as `+` */
+} rly_found_kind;
+typedef struct rly_found {
+  rly_found_kind kind;
+  const char *name;   /* "@f", "%x", "List", "Cons", "nn.dense", as for
+                         rly_program_doc; of an expression NULL */
+  rly_place place;    /* of the name here, or of the expression */
+  rly_place declared; /* of the name where it is declared; `file` is NULL where
+                         no text does so: of operators and expressions.  The
+                         files of the library begin with "stdlib/". */
+} rly_found;
+/* Finds it in the newest text of that path which the program has, at a line and
+ * a column (of code points) from 1, also just after a name.  *type (may be
+ * NULL) is to be freed: the type that a variable, function, constructor or
+ * expression has here, the typing rule of an operator; NULL of a data type.
+ * What `out` points at lives as long as the program.  False: nothing stands
+ * there; and for misuse. */
+bool rly_program_find(rly_program *p, const char *path, unsigned line,
+                      unsigned column, rly_found *out, char **type);
+
 /* The operators, in the order of `rly ops`; NULL beyond the last one. */
 const char *rly_operator_name(size_t i);
+/* The row of one; all of it is constant. */
+typedef struct rly_operator_row {
+  const char *name;    /* "nn.dense" */
+  const char *aliases; /* its other names, blanks between; NULL: none */
+  const char *type;    /* the rule: "(d..., k, t), (units, k, t) -> ..." */
+  const char *doc, *formula, *example; /* `formula` may be NULL */
+  const char *shows;                   /* what the example prints; or NULL */
+  const char *gradient; /* "rule", "zero", "none"; NULL: not a question */
+  /* Its effects: why it may fail at run time although it was checked, and all
+   * its shapes were known, for a "divisor" of 0, something "empty", an "index",
+   * or other "data"; NULL: it does not.  And whether it writes. */
+  const char *fails;
+  bool prints;
+  bool random; /* draws from a key, which is an operand */
+  int attribute_count;
+} rly_operator_row;
+bool rly_operator_get(size_t i, rly_operator_row *out);
+/* How a call is written, with the defaults: "nn.dense(data, weight, units=None,
+ * out_dtype=\"\")"; `x?` may be left out, `x...` is a tuple.  To be freed. */
+char *rly_operator_signature(rly_context *cx, size_t i);
+/* Its k-th attribute. */
+typedef struct rly_attribute {
+  const char *name;
+  const char *type;  /* "int", "float", "bool", "string", "dtype", "ints", "int
+                        or ints", "lists" (of ints), "floats", "ignored" */
+  const char *words; /* the strings that it may be, "a|b|c"; NULL: any */
+  bool required;     /* it has no default */
+  bool optional;     /* it may be None */
+  bool expression;   /* its value may be an expression */
+  /* The default, by its type: None, or a number, a bool (0 or 1), a text, or
+   * `count` numbers. */
+  bool none;
+  int64_t integer;
+  double real;
+  const char *text;
+  int count;
+  const int64_t *integers;
+  const double *reals;
+} rly_attribute;
+bool rly_operator_attribute(size_t i, int k, rly_attribute *out);
 
 /* --- Signatures --------------------------------------------------------- */
 

@@ -50,8 +50,7 @@ static char *render_json(rly_context *cx, const Diags *diags) {
   return text_beyond(cx, &out);
 }
 
-/* Lines and columns from 1; zeros and NULL for a diagnostic without a place. */
-static void fill_place(rly_context *cx, Span span, rly_place *out) {
+void place_give(rly_context *cx, Span span, rly_place *out) {
   Place p = sources_place(&cx->sources, span);
   *out = (rly_place){
       .file = p.file ? p.file->path : NULL,
@@ -76,7 +75,7 @@ static bool fill_one(rly_context *cx, const Diags *diags, size_t i,
       .note_count = d->notes.len,
       .frame_count = d->frames.len,
   };
-  fill_place(cx, d->span, &out->place);
+  place_give(cx, d->span, &out->place);
   return true;
 }
 
@@ -97,10 +96,10 @@ static bool fill_note(rly_context *cx, const Diags *diags, size_t i, size_t k,
     out->message = call->function;
     out->block = call->block;
     out->repeats = call->repeats;
-    fill_place(cx, call->span, &out->place);
+    place_give(cx, call->span, &out->place);
   } else {
     out->message = d->notes.data[at].message;
-    fill_place(cx, d->notes.data[at].span, &out->place);
+    place_give(cx, d->notes.data[at].span, &out->place);
   }
   return true;
 }

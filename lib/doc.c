@@ -215,10 +215,6 @@ void definition_print_head(StrBuf *out, const DefinitionText *d) {
 
 /* --- For hosts ------------------------------------------------------------ */
 
-const char *rly_operator_name(size_t i) {
-  return i < OP_COUNT ? op_info((int)i)->name : NULL;
-}
-
 char *rly_program_doc(rly_program *p, const char *name) {
   if (!p || !name) {
     misuse(__func__, "the %s is NULL", p ? "name" : "program");

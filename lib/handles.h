@@ -168,6 +168,9 @@ rly_status status_of_failure(rly_context *cx, rly_status failed);
 rly_status program_failed(rly_program *p, rly_status failed);
 /* As status_of_failure, reporting to the session's own diagnostics. */
 rly_status session_failed(rly_session *s, rly_status failed);
+/* The place of a span for the host: lines and columns from 1, or zeros and NULL
+ * where there is none.  The context is locked. */
+void place_give(rly_context *cx, Span span, rly_place *out);
 /* Copies the text for the host, who frees it with rly_text_free, and releases
  * `text`.  NULL when memory is short or ran out while the text was built. */
 char *text_take(rly_context *cx, StrBuf *text);
@@ -421,6 +424,11 @@ bool program_specialise(rly_program *p, Unit *unit);
 Unit *program_parse_text(rly_program *p, const char *path, const char *text,
                          size_t len);
 Unit *program_parse_file(rly_program *p, const char *path);
+
+/* Between them the context's time limit holds; what is late fails as if memory
+ * were exhausted (status_of_failure tells the two apart). */
+void program_deadline_start(rly_program *p, Deadline *d);
+void program_deadline_end(rly_program *p, Deadline *d);
 
 /* Checks an expression and passes it, with its types, to `look`.  The program
  * does not keep the expression. */

@@ -19,6 +19,7 @@
 #include "lib/doc.h"
 #include "lib/export.h"
 #include "lib/format.h"
+#include "lib/names.h"
 #include "lib/onnx.h"
 #include "lib/op_text.h"
 #include "observe/observe.h"

@@ -29,12 +29,17 @@ static void put_reals(FILE *out, const AttrSpec *a) {
   fputc(']', out);
 }
 
+bool operator_default_is_none(const AttrSpec *a) {
+  bool unsaid = a->optional && !a->count && !a->integer && !a->text;
+  return !a->required && (unsaid || a->type == AT_IGNORED);
+}
+
 /* A required attribute has no default; an optional one without a value is None.
  * Floats get the suffix `f` of the language's literals. */
 void operator_put_default(FILE *out, const AttrSpec *a) {
   static const char *const bools[] = {"False", "True"};
   if (a->required) return;
-  if (a->optional && !a->count && !a->integer && !a->text) {
+  if (operator_default_is_none(a)) {
     fputs("=None", out);
     return;
   }
@@ -48,7 +53,7 @@ void operator_put_default(FILE *out, const AttrSpec *a) {
     case AT_INTS:
     case AT_LISTS: put_ints(out, a); return;
     case AT_FLOATS: put_reals(out, a); return;
-    case AT_IGNORED: fputs("=None", out); return;
+    case AT_IGNORED: return;
   }
 }
 
@@ -95,6 +100,35 @@ void operator_put_kind(FILE *out, const AttrSpec *a) {
     p += len + (p[len] == '|');
   }
   if (a->optional) fputs(" or None", out);
+}
+
+/* --- Words --------------------------------------------------------------- */
+
+const char *operator_fails_word(OpFails fails) {
+  switch (fails) {
+    case FAILS_NEVER: return NULL;
+    case FAILS_DIVISOR: return "divisor";
+    case FAILS_EMPTY: return "empty";
+    case FAILS_INDEX: return "index";
+    case FAILS_DATA: return "data";
+  }
+  return NULL;
+}
+
+const char *operator_attribute_word(AttrType type) {
+  switch (type) {
+    case AT_INT: return "int";
+    case AT_FLOAT: return "float";
+    case AT_BOOL: return "bool";
+    case AT_STRING: return "string";
+    case AT_DTYPE: return "dtype";
+    case AT_INTS: return "ints";
+    case AT_INT_OR_INTS: return "int or ints";
+    case AT_LISTS: return "lists";
+    case AT_FLOATS: return "floats";
+    case AT_IGNORED: return "ignored";
+  }
+  return NULL;
 }
 
 /* --- Texts --------------------------------------------------------------- */

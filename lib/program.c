@@ -225,15 +225,26 @@ static void time_is_over(void *context) {
   mem_raise_exhausted(&cx->mem);
 }
 
+void program_deadline_start(rly_program *p, Deadline *d) {
+  atomic_store(&p->cx->late, false);
+  deadline_start(d, p->cx->options.timeout, time_is_over, p->cx);
+}
+
 /* When time was over, the flag that the deadline raised is put down again: the
  * context is usable for the next text. */
+void program_deadline_end(rly_program *p, Deadline *d) {
+  if (deadline_end(d)) {
+    mem_clear_exhausted(&p->cx->mem);
+    mem_clear_exhausted(p->mem);
+  }
+  atomic_store(&p->cx->late, false);
+}
+
 static rly_status parse_and_check(rly_program *p, const char *path,
                                   const char *text, size_t len, unsigned flags,
                                   UnitMade *made, void *data, Unit **unit) {
-  rly_context *cx = p->cx;
   Deadline deadline;
-  atomic_store(&cx->late, false);
-  deadline_start(&deadline, cx->options.timeout, time_is_over, cx);
+  program_deadline_start(p, &deadline);
   rly_status status = parse(p, path, text, len, flags, unit);
   p->ir->name_results = flags & RLY_NAME_RESULTS;
   if (status == RLY_OK && made && !made(data, p, *unit)) {
@@ -242,11 +253,7 @@ static rly_status parse_and_check(rly_program *p, const char *path,
   }
   if (status == RLY_OK) status = check(p, *unit);
   p->ir->name_results = false;
-  if (deadline_end(&deadline)) {
-    mem_clear_exhausted(&cx->mem);
-    mem_clear_exhausted(p->mem);
-  }
-  atomic_store(&cx->late, false);
+  program_deadline_end(p, &deadline);
   return status;
 }
 

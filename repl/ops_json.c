@@ -77,18 +77,6 @@ static const char *bytes_word(const OpInfo *op) {
   return op->reads == READS_NONE ? "results" : "operands and results";
 }
 
-/* Why it may fail at run time although it was checked. */
-static const char *fails_word(OpFails fails) {
-  switch (fails) {
-    case FAILS_NEVER: return NULL;
-    case FAILS_DIVISOR: return "divisor";
-    case FAILS_EMPTY: return "empty";
-    case FAILS_INDEX: return "index";
-    case FAILS_DATA: return "data";
-  }
-  return NULL;
-}
-
 static const char *view_word(OpView view) {
   switch (view) {
     case VIEW_OTHER: return NULL;
@@ -159,22 +147,6 @@ static const char *fits_word(RuleFits fits) {
     case FITS_BROADCAST: return "broadcast";
     case FITS_UNBATCHED: return "unbatched";
     case FITS_ALWAYS: return "always";
-  }
-  return NULL;
-}
-
-static const char *type_word(AttrType type) {
-  switch (type) {
-    case AT_INT: return "int";
-    case AT_FLOAT: return "float";
-    case AT_BOOL: return "bool";
-    case AT_STRING: return "string";
-    case AT_DTYPE: return "dtype";
-    case AT_INTS: return "ints";
-    case AT_INT_OR_INTS: return "int or ints";
-    case AT_LISTS: return "lists";
-    case AT_FLOATS: return "floats";
-    case AT_IGNORED: return "ignored";
   }
   return NULL;
 }
@@ -265,9 +237,8 @@ static void add_reals(StrBuf *out, const AttrSpec *a) {
  * has no key `default` at all. */
 static void add_default(StrBuf *out, const AttrSpec *a) {
   if (a->required) return;
-  bool none = a->optional && !a->count && !a->integer && !a->text;
   add_key(out, "default");
-  if (none || a->type == AT_IGNORED) {
+  if (operator_default_is_none(a)) {
     strbuf_add(out, "null");
     return;
   }
@@ -296,7 +267,7 @@ static void add_attributes(StrBuf *out, const OpInfo *op) {
     const AttrSpec *a = &op->attrs[i];
     strbuf_add(out, i ? ", {" : "{");
     add_text(out, "name", attr_name_text(a->name));
-    add_text(out, "type", type_word(a->type));
+    add_text(out, "type", operator_attribute_word(a->type));
     add_bool(out, "required", a->required);
     add_bool(out, "optional", a->optional);
     add_bool(out, "expression", attr_may_be_computed(a->type));
@@ -367,7 +338,7 @@ static void add_row(StrBuf *out, const OpInfo *op) {
   add_params(out, op);
   add_text(out, "flops", flops_word(op->flops));
   add_text(out, "bytes", bytes_word(op));
-  add_text(out, "fails", fails_word(op->fails));
+  add_text(out, "fails", operator_fails_word(op->fails));
   add_text(out, "view", view_word(op->view));
   add_text(out, "logic", logic_word(op->logic));
   add_text(out, "special", special_word(op->special));

@@ -2,7 +2,7 @@
 #ifndef SERVER_DOCUMENT_H
 #define SERVER_DOCUMENT_H
 
-#include "server/names.h"
+#include "lib/inside.h"
 #include "server/pieces.h"
 
 /* A text that was checked, in a context of its own.  Where it has mistakes, the

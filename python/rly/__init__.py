@@ -12,11 +12,13 @@ their own.  _values.py says which value becomes what."""
 from ._library import (Error, Interrupted, LimitError, Misuse, Refused,
                        RunError, lib, text_of)
 from ._program import Program, Session
+from ._tools import Attribute, Found, Operator, Place, format, operators
 from ._values import Data, Function, Value
 
 __version__ = text_of(lib.rly_version())
-__all__ = ["Data", "Error", "Function", "Interrupted", "LimitError", "Misuse",
-           "Program", "Refused", "RunError", "Session", "Value", "load",
+__all__ = ["Attribute", "Data", "Error", "Found", "Function", "Interrupted",
+           "LimitError", "Misuse", "Operator", "Place", "Program", "Refused",
+           "RunError", "Session", "Value", "format", "load", "operators",
            "program"]
 
 

@@ -2,14 +2,15 @@
 from collections.abc import (Callable, Iterable, Iterator, Mapping,
                              MutableMapping)
 from os import PathLike
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from numpy.typing import ArrayLike
 from typing_extensions import Self, TypeAlias, TypedDict
 
 __version__: str
-__all__ = ["Data", "Error", "Function", "Interrupted", "LimitError", "Misuse",
-           "Program", "Refused", "RunError", "Session", "Value", "load",
+__all__ = ["Attribute", "Data", "Error", "Found", "Function", "Interrupted",
+           "LimitError", "Misuse", "Operator", "Place", "Program", "Refused",
+           "RunError", "Session", "Value", "format", "load", "operators",
            "program"]
 
 _F = TypeVar("_F", bound=Callable[..., ArrayLike])
@@ -117,6 +118,7 @@ class Program:
     @property
     def session_of_its_own(self) -> Session: ...
     def grad(self, name: str) -> _Bound: ...
+    def find(self, path: _Path, line: int, column: int) -> Found | None: ...
 
 class _State(MutableMapping[str, Any]):
     """A session's cells by path."""
@@ -166,4 +168,47 @@ def program(text: str | bytes, params: _Params | None = None,
             threads: int = 1, max_memory: int = 0, max_depth: int = 0,
             max_steps: int = 0, timeout: float = 0.0, safe: bool = False,
             nan_stop: bool = False, strict: bool = False) -> Program: ...
+# --- Tools --------------------------------------------------------------------
+
+class Place(NamedTuple):
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+class Found(NamedTuple):
+    kind: str
+    name: str | None
+    type: str | None
+    place: Place
+    declared: Place | None
+
+class Attribute(NamedTuple):
+    name: str
+    type: str
+    required: bool
+    optional: bool
+    expression: bool
+    words: tuple[str, ...] | None
+    default: object
+
+class Operator(NamedTuple):
+    name: str
+    aliases: tuple[str, ...]
+    signature: str
+    type: str
+    doc: str
+    formula: str | None
+    example: str
+    shows: str | None
+    gradient: str | None
+    fails: str | None
+    prints: bool
+    random: bool
+    attributes: tuple[Attribute, ...]
+
+def format(text: str | bytes, path: _Path = "<text>") -> str: ...
+def operators() -> list[Operator]: ...
+
 def load_ipython_extension(shell: Any) -> None: ...

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _files
 from . import _operator as operators
+from . import _tools
 from . import _values as values
 from ._library import Misuse, failure, ffi, lib, take_text, text_of
 
@@ -263,6 +264,12 @@ class Program:
         if not self.has(own):
             self.add(f"let @{own} = grad(@{name});", "<grad>")
         return self.session_of_its_own.function(own)
+
+    def find(self, path, line, column):
+        """What stands at a line and a column, from 1, of the newest text of that
+        path: a rly.Found with its kind, name, type, place and declaration; or
+        None."""
+        return _tools.find(self, path, line, column)
 
     # Types
 

@@ -2,6 +2,7 @@
 import copy
 import inspect
 import io
+import json
 import multiprocessing
 import os
 import pickle
@@ -670,3 +671,76 @@ def test_ctrl_c():
 def test_doctest():
     import doctest
     assert doctest.testmod(rly).failed == 0 < doctest.testmod(rly).attempted
+
+
+# --- Tools --------------------------------------------------------------------
+
+def test_format():
+    assert rly.format("def @f(%x:int32){%x+1}") == (
+        "def @f(%x: int32) { %x + 1 }\n")
+    assert rly.format(b"") == ""
+    with pytest.raises(rly.Refused, match="m.rly:1:9: error") as refused:
+        rly.format("let @x =", "m.rly")
+    assert refused.value.diagnostics[0]["line"] == 1
+
+
+def test_find():
+    p = rly.program("")
+    p.add("/// One more.\ndef @f(%x: float32) { %x + 1f }\nlet @y = @f(2f);",
+          "m.rly")
+    found = p.find("m.rly", 3, 10)
+    assert found == ("global", "@f", "fn (float32) -> float32",
+                     ("m.rly", 3, 10, 3, 12), ("m.rly", 2, 5, 2, 7))
+    assert found.declared.line == 2
+    assert p.find("m.rly", 2, 24).declared[1:] == (2, 8, 2, 10)
+    assert p.find("m.rly", 2, 26).name == "add"
+    assert p.find("m.rly", 1, 1) is None and p.find("n.rly", 1, 1) is None
+
+
+def rly_program():
+    path = os.environ.get("RLY_LIBRARY", "").replace("librly.so", "rly")
+    if not os.path.exists(path):
+        pytest.skip("no rly beside the library")
+    return path
+
+
+def test_operators():
+    """What `rly ops --json` says, which the program makes by another way."""
+    table = json.loads(subprocess.run([rly_program(), "ops", "--json"],
+                                      capture_output=True, check=True).stdout)
+    rows = rly.operators()
+    assert len(rows) == len(table) > 200
+    for row, known in zip(rows, table):
+        assert list(row.aliases) == known["aliases"]
+        assert row.type == known["rule"]["text"]
+        assert row.signature.startswith(row.name + "(")
+        for part in ("name", "doc", "formula", "example", "shows", "gradient",
+                     "fails", "prints", "random"):
+            assert getattr(row, part) == known[part], (row.name, part)
+        for a, other in zip(row.attributes, known["attributes"], strict=True):
+            for part in "name", "type", "required", "optional", "expression":
+                assert getattr(a, part) == other[part], (row.name, a.name)
+            default = list(a.default) if isinstance(a.default, tuple) else (
+                a.default)
+            floats = a.type == "floats" and default
+            assert (default == pytest.approx(other.get("default")) if floats
+                    else default == other.get("default")), (row.name, a.name)
+            assert list(a.words or ()) == other["words"], (row.name, a.name)
+
+
+def test_format_is_that_of_the_program():
+    """Files of all kinds, as `rly fmt` writes them."""
+    import glob
+    tree = os.path.dirname(os.path.dirname(os.path.dirname(
+        os.path.abspath(__file__))))
+    files = sorted(glob.glob(f"{tree}/tests/run/*.rly"))[::4]
+    assert len(files) > 5
+    for file in files:
+        theirs = subprocess.run([rly_program(), "fmt", file],
+                                capture_output=True, check=False)
+        with open(file, "rb") as text:
+            if theirs.returncode:
+                with pytest.raises(rly.Refused):
+                    rly.format(text.read(), file)
+            else:
+                assert rly.format(text.read(), file) == theirs.stdout.decode()

@@ -39,6 +39,16 @@ except rly.RunError as error:
 except (rly.LimitError, rly.Interrupted):
     s.reset()
 
+row = rly.operators()[0]
+signature: str = row.signature
+words: tuple[str, ...] | None = row.attributes[0].words
+laid_out: str = rly.format("def @f() { 1 }")
+at = p.find("m.rly", 1, 5)
+if at is not None and at.declared is not None:
+    declared: int = at.declared.line
+
+rly.format(3)  # type: ignore[arg-type]
+p.find("m.rly", "1", 5)  # type: ignore[arg-type]
 rly.load(3)  # type: ignore[arg-type]
 rly.program("", threads="two")  # type: ignore[arg-type]
 rly.program("", thread=2)  # type: ignore[call-arg]

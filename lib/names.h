@@ -1,8 +1,9 @@
 /* What the names in a checked text mean. */
-#ifndef SERVER_NAMES_H
-#define SERVER_NAMES_H
+#ifndef LIB_NAMES_H
+#define LIB_NAMES_H
 
-#include "lib/inside.h"
+#include "ir/program.h"
+#include "ops/ops.h"
 
 typedef enum NameKind {
   NAME_VAR,      /* a Var */
@@ -24,8 +25,10 @@ typedef struct Use {
 } Use;
 typedef VEC(Use) Uses;
 
-/* Adds the names in all texts of the user's, by their places. */
+/* Adds the names in all texts of the user's, or in one of them, by their
+ * places. */
 void names_find(Program *p, Uses *out);
+void names_find_in(Program *p, const Unit *u, Uses *out);
 /* The name that the byte of the map lies in or directly after; or NULL. */
 const Use *names_at(const Uses *uses, uint32_t at);
 /* Where it is declared; SPAN_NONE: it is an operator. */

@@ -3,10 +3,12 @@
  * A checked node has the place of what it was made from.  Sugar makes nodes
  * that no name was written for (`-x` is a call of `negative`), so a place
  * counts as a name's only if the name stands there. */
-#include "server/names.h"
+#include "lib/names.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "ir/walk.h"
 
 typedef struct Finder {
   Program *p;
@@ -179,10 +181,8 @@ static int by_place(const void *a, const void *b) {
   return y->declares - x->declares;
 }
 
-void names_find(Program *p, Uses *out) {
-  Finder f = {p, out};
-  for (const Unit *u = p->units; u; u = u->next)
-    if (u->source && !u->source->library) find_in_unit(&f, u);
+/* Puts them in order; of names of one place the first is kept. */
+static void sort(Uses *out) {
   if (!out->len) return;
   qsort(out->data, out->len, sizeof *out->data, by_place);
   size_t kept = 1;
@@ -190,6 +190,18 @@ void names_find(Program *p, Uses *out) {
     if (out->data[i].span.lo != out->data[kept - 1].span.lo)
       out->data[kept++] = out->data[i];
   out->len = kept;
+}
+
+void names_find(Program *p, Uses *out) {
+  Finder f = {p, out};
+  for (const Unit *u = p->units; u; u = u->next)
+    if (u->source && !u->source->library) find_in_unit(&f, u);
+  sort(out);
+}
+
+void names_find_in(Program *p, const Unit *u, Uses *out) {
+  find_in_unit(&(Finder){p, out}, u);
+  sort(out);
 }
 
 const Use *names_at(const Uses *uses, uint32_t at) {

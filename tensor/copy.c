@@ -8,7 +8,8 @@
  * innermost loop takes one of four forms:
  *
  *   dst contiguous, src contiguous                    memcpy
- *   dst contiguous, src repeats one element           fill
+ *   dst contiguous, src repeats one element           fill; of equal bytes,
+ *                                                     as zeros are, a memset
  *   dst contiguous along one axis, src along another  tiles
  *   anything else                                     element by element
  *
@@ -204,6 +205,12 @@ static void copy_transposed(const Inner *c, char *dst, const char *src) {
 
 /* --- Whole copies -------------------------------------------------------- */
 
+/* Is it an element whose bytes are all the same?  A memset of many kilobytes
+ * does not read the lines that it writes whole, which a loop of stores does. */
+static bool has_equal_bytes(const char *element, size_t size) {
+  return !memcmp(element, element + 1, size - 1);
+}
+
 /* Advances to the next position of the outer axes, like an odometer; false
  * after the last.  An axis that ends is wound back by n - 1 steps, and the axis
  * before it advances. */
@@ -239,10 +246,13 @@ void tensor_copy_into(Tensor *dst, const Tensor *src) {
   int64_t index[RANK_MAX] = {0};
   char *to = dst->data;
   const char *from = src->data;
+  bool fills = a->dst == 1 && a->src == 0;
   do {
     if (c.transposed) copy_transposed(&c, to, from);
     else if (a->dst == 1 && a->src == 1)
       memcpy(to, from, (size_t)a->n * c.size);
+    else if (fills && has_equal_bytes(from, c.size))
+      memset(to, *from, (size_t)a->n * c.size);
     else copies[c.size].run(to, a->dst, from, a->src, a->n);
   } while (plan_next(&p, index, c.size, &to, &from));
 }

@@ -428,6 +428,31 @@ static void copying_transpositions(void **state) {
   desk_close(&d);
 }
 
+/* Elements again and again: of equal bytes, as 0, -1 and 0x0101 are, and of
+ * others. */
+static void copying_repeats(void **state) {
+  (void)state;
+  static const DType dtypes[] = {DT_INT8, DT_INT16, DT_FLOAT32, DT_INT64};
+  static const int64_t values[] = {0, -1, 0x0101, 2};
+  enum { COUNT = sizeof values / sizeof *values };
+  Desk d;
+  desk_open(&d);
+  for (int i = 0; i < 4; i++) {
+    Tensor *base = counting(&d, dtypes[i], 1, (int64_t[]){COUNT});
+    for (int k = 0; k < COUNT; k++)
+      bits_store(dtypes[i], base->data + k * (int)dtype_size(dtypes[i]),
+                 bits_from_i64(dtypes[i], values[k]));
+    for (int64_t n = 1; n < 300; n += 23) {
+      int64_t shape[] = {COUNT, n}, strides[] = {1, 0};
+      Tensor *view = tensor_view(&d.heap, base, 2, shape, strides, 0);
+      check_copy(&d, view);
+      tensor_drop(&d.heap, view);
+    }
+    tensor_drop(&d.heap, base);
+  }
+  desk_close(&d);
+}
+
 static void comparing(void **state) {
   (void)state;
   int64_t shape[] = {2};
@@ -1080,6 +1105,7 @@ int main(void) {
       cmocka_unit_test(contiguity),
       cmocka_unit_test(copying_views),
       cmocka_unit_test(copying_transpositions),
+      cmocka_unit_test(copying_repeats),
       cmocka_unit_test(comparing),
       cmocka_unit_test(freed_buffers_are_reused),
       cmocka_unit_test(spare_buffers_yield_to_the_limit),

@@ -156,11 +156,13 @@ while ($killed < $rounds) {
                       '--resume');
   sleep(rand(0.6) * $takes);
   kill 'KILL', $pid;
-  if (rly_wait($pid)->{status} == 137) {
+  my $run = rly_wait($pid);
+  if ($run->{status} == 137) {
     $killed++;
     next;
   }
   # It came to its end: another one begins.
+  last unless is($run->{status}, 0, 'a run that ends') or diag($run->{err});
   $ended++;
   $other++ if weights('cut') ne weights('straight');
   unlink glob(scratch('cut/*')), scratch('cut.log');

@@ -533,7 +533,7 @@ web: web-core   ## build/web/, a page that runs it; node web/serve.mjs build/web
 	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify \
 	  --format=iife --target=es2022 --log-level=warning --outdir=build/web \
 	  web/page/main.js web/page/worker.js
-	@cp web/page/index.html web/page/style.css build/wasm/rly.wasm build/web/
+	@cp web/page/index.html web/page/*.css build/wasm/rly.wasm build/web/
 	@web/sizes build/web/main.js build/web/worker.js build/web/rly.wasm
 
 test-web: all web-core ## the suites and examples in it, against this build

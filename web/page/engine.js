@@ -1,15 +1,16 @@
 // The program in a thread of its own.  A run that is stopped ends with its
 // thread, whatever it is doing; the next run begins in a new one.
 export class Engine {
-  constructor(module) {
+  constructor(module, script) {
     this.module = module;
+    this.script = script;
     this.number = 0;
     this.waiting = new Map();
     this.start();
   }
 
   start() {
-    this.worker = new Worker('worker.js');
+    this.worker = new Worker(this.script);
     this.worker.postMessage({module: this.module});
     this.worker.onmessage = ({data}) => {
       this.waiting.get(data.number)?.(data.result);
@@ -37,4 +38,14 @@ export class Engine {
     this.waiting.clear();
     this.start();
   }
+}
+
+// Two of them, so that a question about the text need not wait for its run.
+// `site` is the folder of the module, from the page's own.
+export async function start_engines(site) {
+  const bytes = await (await fetch(`${site}/rly.wasm`)).arrayBuffer();
+  const module = await WebAssembly.compile(bytes);
+  const [language, runner] = [0, 0].map(() =>
+    new Engine(module, `${site}/worker.js`));
+  return {language, runner};
 }

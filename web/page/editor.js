@@ -1,0 +1,293 @@
+// An editor of a program: its text in colours, mistakes where they are, hovers,
+// completion, formatting, and the values of its lines beside them.  The page
+// (main.js) has one, the book one for each block that is being edited.
+import {autocompletion, closeBrackets, completionKeymap}
+  from '@codemirror/autocomplete';
+import {defaultKeymap, history, historyKeymap, indentWithTab}
+  from '@codemirror/commands';
+import {lintGutter, lintKeymap, setDiagnostics} from '@codemirror/lint';
+import {highlightSelectionMatches, searchKeymap} from '@codemirror/search';
+import {EditorState, StateEffect, StateField} from '@codemirror/state';
+import {Decoration, EditorView, WidgetType, drawSelection, highlightActiveLine,
+        highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers}
+  from '@codemirror/view';
+
+import {ask} from './language.js';
+
+export const FILE = '/main.rly';
+const PAUSE = 120; // milliseconds after a key, before the program is looked at
+
+/* --- Decorations: set whole, moved with the text until they are set again --- */
+
+function decorations() {
+  const set = StateEffect.define();
+  const field = StateField.define({
+    create: () => Decoration.none,
+    update(old, change) {
+      let now = old.map(change.changes);
+      for (const e of change.effects) if (e.is(set)) now = e.value;
+      return now;
+    },
+    provide: (f) => EditorView.decorations.from(f),
+  });
+  return {set, field};
+}
+
+const colours = decorations(), values = decorations();
+
+class Value extends WidgetType {
+  constructor(text) {
+    super();
+    this.text = text;
+  }
+  eq(other) {
+    return other.text === this.text;
+  }
+  toDOM() {
+    const span = document.createElement('span');
+    span.className = 'value';
+    span.textContent = this.text;
+    return span;
+  }
+}
+
+/* --- Places: the server's lines and columns count from 0 ------------------- */
+
+const offset = (doc, {line, character}) => {
+  const at = doc.line(Math.min(line + 1, doc.lines));
+  return Math.min(at.from + character, at.to);
+};
+const position = (doc, at) => {
+  const line = doc.lineAt(at);
+  return {line: line.number - 1, character: at - line.from};
+};
+
+/* --- What is said of a text, as places in it --------------------------------- */
+
+function colour_marks(doc, legend, tokens) {
+  const marks = [];
+  let line = 0, column = 0;
+  for (let i = 0; i < tokens.length; i += 5) {
+    column = tokens[i] ? tokens[i + 1] : column + tokens[i + 1];
+    line += tokens[i];
+    const from = offset(doc, {line, character: column});
+    const to = Math.min(from + tokens[i + 2], doc.length);
+    if (from < to)
+      marks.push(Decoration.mark({class: `t-${legend[tokens[i + 3]]}`})
+        .range(from, to));
+  }
+  return Decoration.set(marks, true);
+}
+
+const SEVERITY = ['', 'error', 'warning', 'info', 'hint'];
+
+function problems(doc, diagnostics) {
+  return diagnostics.map((d) => ({
+    from: offset(doc, d.range.start),
+    to: Math.max(offset(doc, d.range.end), offset(doc, d.range.start)),
+    severity: SEVERITY[d.severity ?? 1], message: d.message,
+    source: d.code && String(d.code),
+  }));
+}
+
+function problem_lines(doc, list) {
+  return list.map((p) => {
+    const {line, character} = position(doc, p.from);
+    return `${line + 1}:${character + 1}: ${p.severity} ${p.source}: ${p.message}`;
+  }).join('\n');
+}
+
+// What a run says of places: `/main.rly:2:3: error[E0602]: ...`, and below it
+// the line with carets under the part that is meant.
+function run_problems(doc, err) {
+  const said = /^\/main\.rly:(\d+):(\d+): error\[(\w+)\]: (.*)\n.*\n( *\| *)?(\^*)/gm;
+  return [...err.matchAll(said)].map(([, line, column, code, message, , mark]) => {
+    const from = offset(doc, {line: line - 1, character: column - 1});
+    return {from, to: Math.min(from + Math.max(mark.length, 1), doc.length),
+            severity: 'error', message, source: code};
+  });
+}
+
+// The values that `rly watch --once` printed, each beside its line, and all that
+// was printed as text.
+function value_marks(doc, out) {
+  const beside = new Map(), all = [];
+  for (const line of out.split('\n')) {
+    const at = /^\/main\.rly:(\d+): (.*)$/.exec(line);
+    if (at && +at[1] <= doc.lines) beside.set(+at[1], at[2]);
+    all.push(at ? `${at[1]}: ${at[2]}` : line);
+  }
+  const marks = [...beside].sort(([a], [b]) => a - b).map(([line, text]) =>
+    Decoration.widget({widget: new Value(text), side: 1})
+      .range(doc.line(line).to));
+  return {marks: Decoration.set(marks), text: all.join('\n')};
+}
+
+const KINDS = {2: 'method', 3: 'function', 5: 'property', 6: 'variable', 7: 'class',
+               12: 'constant', 13: 'enum', 14: 'keyword', 20: 'enum',
+               21: 'constant', 25: 'type'};
+
+/* --- The editor ---------------------------------------------------------------
+ *
+ * `engines` has `language`, which answers questions about the text, and
+ * `runner`, which runs it; before they are there, the text is only edited.  `on`
+ * has functions that are told how it goes:
+ *
+ *   say(text)              in a word, for who waits
+ *   checked(version)       colours and mistakes are there
+ *   mistakes(text)         it is refused; a line for each mistake
+ *   running(whether)       a run takes longer than an instant
+ *   before()               what else is to be run, before the values are
+ *   ran(version, text, err, what)   what it printed, and what before() gave    */
+export class Editor {
+  constructor({parent, text, label, engines, on, keys = []}) {
+    Object.assign(this, {engines, on, version: 0});
+    this.view = new EditorView({
+      parent,
+      state: EditorState.create({doc: text, extensions: [
+        lineNumbers(), lintGutter(), history(), drawSelection(), closeBrackets(),
+        highlightActiveLine(), highlightActiveLineGutter(),
+        highlightSelectionMatches(), EditorState.tabSize.of(2),
+        EditorView.contentAttributes.of({'aria-label': label}),
+        keymap.of([
+          {key: 'Shift-Alt-f', run: () => (this.format(), true)},
+          {key: 'Mod-.', run: () => (this.stop(), true)}, ...keys,
+          ...completionKeymap, ...lintKeymap, ...searchKeymap,
+          ...historyKeymap, ...defaultKeymap, indentWithTab,
+        ]),
+        autocompletion({override: [(context) => this.complete(context)]}),
+        hoverTooltip((view, at) => this.hover(at), {hoverTime: 250}),
+        colours.field, values.field,
+        EditorView.updateListener.of((u) => {
+          if (!u.docChanged) return;
+          clearTimeout(this.timer);
+          this.timer = setTimeout(() => this.look(), PAUSE);
+        }),
+      ]}),
+    });
+  }
+
+  get doc() {
+    return this.view.state.doc;
+  }
+
+  get source() {
+    return this.doc.toString();
+  }
+
+  set source(insert) {
+    this.view.dispatch({changes: {from: 0, to: this.doc.length, insert}});
+  }
+
+  files() {
+    return {[FILE]: new TextEncoder().encode(this.source)};
+  }
+
+  ask(...questions) {
+    return ask(this.engines.language, this.source, this.files(), ...questions);
+  }
+
+  // Looks at the text anew: colours and mistakes, then values.  A newer text
+  // ends what is under way for this one.
+  async look() {
+    const {language, runner} = this.engines;
+    if (!language) return;
+    const now = ++this.version, doc = this.doc, begun = performance.now();
+    language.stop();
+    runner.stop();
+    const said = await this.ask(['semanticTokens/full', {}]);
+    if (!said || now !== this.version) return;
+    const wrong = problems(doc, said.diagnostics);
+    const errors = wrong.filter((p) => p.severity === 'error').length;
+    this.view.dispatch({effects: colours.set.of(
+      colour_marks(doc, said.legend, said.answers[0]?.data ?? []))});
+    this.view.dispatch(setDiagnostics(this.view.state, wrong));
+    const mistakes = errors === 1 ? '1 mistake' : `${errors} mistakes`;
+    this.on.say(`${errors ? mistakes : 'Checked'} after ` +
+                `${(performance.now() - begun).toFixed(0)} ms.`);
+    this.on.checked?.(now);
+    if (!errors) return this.run(now, doc, wrong);
+    this.view.dispatch({effects: values.set.of(Decoration.none)});
+    this.on.mistakes(problem_lines(doc, wrong));
+  }
+
+  async run(now, doc, warnings) {
+    const begun = performance.now();
+    const waits = setTimeout(() => {
+      this.on.running(true);
+      this.on.say('Running.');
+    }, 150);
+    const what = await this.on.before?.();
+    const shown = await this.engines.runner.run(['watch', '--once', FILE],
+                                                {files: this.files()});
+    clearTimeout(waits);
+    this.on.running(false);
+    if (now !== this.version || !shown) return;
+    const {marks, text} = value_marks(doc, shown.out);
+    this.view.dispatch({effects: values.set.of(marks)});
+    this.view.dispatch(setDiagnostics(this.view.state, [
+      ...warnings, ...run_problems(doc, shown.err)]));
+    this.on.ran(now, text, shown.err, what);
+    this.on.say(`Run in ${(performance.now() - begun).toFixed(0)} ms.`);
+  }
+
+  stop() {
+    if (!this.engines.runner?.busy()) return;
+    this.version++;
+    this.engines.runner.stop();
+    this.on.running(false);
+    this.on.say('Stopped.');
+    this.on.stopped?.(this.version);
+  }
+
+  async hover(at) {
+    const said = await this.ask(['hover', {position: position(this.doc, at)}]);
+    const answer = said?.answers[0];
+    if (!answer) return null;
+    const range = answer.range;
+    return {
+      pos: range ? offset(this.doc, range.start) : at,
+      end: range ? offset(this.doc, range.end) : at,
+      create() {
+        const dom = document.createElement('div');
+        dom.className = 'hover';
+        dom.textContent = answer.contents.value.replace(/^```.*\n?/gm, '').trim();
+        return {dom};
+      },
+    };
+  }
+
+  async complete(context) {
+    const word = context.matchBefore(/[@%]?[\w.]*/);
+    const asked = word.from < word.to || context.explicit ||
+      '(,="'.includes(context.state.sliceDoc(context.pos - 1, context.pos));
+    if (!asked) return null;
+    const doc = context.state.doc;
+    const said = await this.ask(['completion', {
+      position: position(doc, context.pos)}]);
+    const list = said?.answers[0];
+    const items = list?.items ?? list ?? [];
+    if (!items.length) return null;
+    const edit = items[0].textEdit;
+    return {
+      from: edit ? offset(doc, edit.range.start) : word.from,
+      options: items.map((item) => ({
+        label: item.label, apply: item.textEdit?.newText ?? item.insertText,
+        type: KINDS[item.kind], detail: item.detail,
+      })),
+      validFor: /^[@%]?[\w.]*$/,
+    };
+  }
+
+  async format() {
+    const doc = this.doc;
+    const said = await this.ask(['formatting', {
+      options: {tabSize: 2, insertSpaces: true}}]);
+    const edits = said?.answers[0];
+    if (doc !== this.doc) return;
+    if (!edits) return this.on.say('A program with mistakes is not formatted.');
+    this.view.dispatch({changes: edits.map((e) => ({
+      from: offset(doc, e.range.start), to: offset(doc, e.range.end),
+      insert: e.newText}))});
+  }
+}

@@ -51,6 +51,7 @@ ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
 DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all \
                   libprotobuf-c-dev protobuf-c-compiler
 WEB_PACKAGES   := clang lld llvm wasi-libc libclang-rt-dev-wasm32 dpkg-dev \
+                  python3-minimal \
                   brotli $(if $(shell command -v node),,nodejs npm)
 MUSL_PACKAGES  := musl-tools
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
@@ -524,17 +525,25 @@ web-core:       ## build/wasm/rly.wasm, the program as WebAssembly
 	@$(MAKE) --no-print-directory MODE=wasm all
 	@web/sizes build/wasm/rly.wasm
 
-# The page is bundled by esbuild of what web/package-lock.json pins.
-web: web-core   ## build/web/, a page that runs it; node web/serve.mjs build/web
-	@[ -d build/deps/npm/node_modules ] || \
+# The pages are bundled by esbuild of what web/package-lock.json pins.
+web: web-core   ## build/web/, a page that runs it, and the book
+	@[ -d build/deps/npm/node_modules/marked ] || \
 	  { echo 'make web needs an editor and a bundler: make deps-web'; exit 1; }
-	@mkdir -p build/web
+	@rm -rf build/web
+	@mkdir -p build/web/book
 	@NODE_PATH=build/deps/npm/node_modules \
 	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify \
 	  --format=iife --target=es2022 --log-level=warning --outdir=build/web \
 	  web/page/main.js web/page/worker.js
+	@NODE_PATH=build/deps/npm/node_modules \
+	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify --splitting \
+	  --format=esm --target=es2022 --log-level=warning \
+	  --outdir=build/web/book web/book/book.js web/book/live.js
 	@cp web/page/index.html web/page/*.css build/wasm/rly.wasm build/web/
-	@web/sizes build/web/main.js build/web/worker.js build/web/rly.wasm
+	@cp web/book/book.css build/web/book/
+	@node web/book/build.mjs build/web/book
+	@web/sizes build/web/main.js build/web/worker.js build/web/rly.wasm \
+	  build/web/book/live.js build/web/book/search.json
 
 test-web: all web-core ## the suites and examples in it, against this build
 	@node tests/web/agree.mjs $(RLY) build/wasm/rly.wasm

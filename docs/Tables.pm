@@ -1,10 +1,11 @@
-# What the tables of the program's commands and flags say, for what is made of
-# them: the manual page, the completions of shells.
+# What the tables of the program's commands and flags say, and what the header of
+# the library declares, for what is made of them: manual pages, the completions
+# of shells, the book.
 package Tables;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT = qw(slurp flags commands);
+our @EXPORT = qw(slurp flags commands declarations);
 
 sub slurp {
   my ($path) = @_;
@@ -55,6 +56,35 @@ sub holds {
   $set =~ s/(IN_\w+)/$bit->{$1} \/\/ die "no set $1\n"/ge;
   die "no set: $set\n" if $set !~ /^[\d\s|&~()]+$/;
   return eval($set) & $bit->{$in};
+}
+
+# A comment's text, without a ruler, which becomes a heading.
+sub comment {
+  my ($text) = @_;
+  my ($heading) = $text =~ s{^/\* --- (.*?) -{3,}}{/*} ? $1 : '';
+  $text =~ s{^/\*|\*/\s*\z}{}g;
+  $text =~ s/\s*\n \* ?/ /g;
+  $text =~ s/^\s+|\s+\z//g;
+  return ($heading, $text);
+}
+
+# What include/rly.h declares, in its order, as {heading, said, code}: lines of
+# code and what the comment above them says; a heading begins a part.
+sub declarations {
+  my ($header) = slurp('include/rly.h') =~
+    /visibility push\(default\)\n#endif\n(.*)#ifdef __GNUC__/s
+      or die "include/rly.h: what is declared is not marked\n";
+  my @found = {heading => '', said => '', code => []};
+  while ($header =~ m{\G(/\*.*?\*/[ \t]*\n|[^\n]*\n)}gs) {
+    my $piece = $1;
+    my ($heading, $said) = $piece =~ m{^/\*} ? comment($piece) : ('', '');
+    if ($piece =~ m{^/\*|^\s*$}) {
+      push @found, {heading => $heading, said => $said, code => []};
+    } else {
+      push @{$found[-1]{code}}, $piece =~ s/\n\z//r;
+    }
+  }
+  return grep { $_->{heading} || $_->{said} ne '' || @{$_->{code}} } @found;
 }
 
 1;

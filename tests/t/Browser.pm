@@ -36,6 +36,34 @@ sub try {
   return (undef, $last eq '' ? $why : "$why ($last)");
 }
 
+# The site of `make web`, served on this machine: a page of its own and the
+# address, or nothing and why not.
+my $server;
+
+sub visit {
+  my ($class, $wide, $high) = @_;
+  my $site = 'build/web';
+  return (undef, "no $site: make deps-web web") unless -e "$site/rly.wasm";
+  return (undef, 'no node') unless `node --version 2>/dev/null`;
+  return (undef, 'no chromium: make deps-browser') unless installed();
+  my ($page, $why) = $class->try('about:blank', $wide, $high);
+  return (undef, "chromium does not start here: $why") if !$page;
+  $server = CORE::open(my $said, '-|', 'node', 'web/serve.mjs', $site, '0')
+    or die "node: $!\n";
+  chomp(my $url = <$said>);
+  $page->{server} = $said;
+  # Perl waits for the server when it ends, so the server must end before.
+  $SIG{__DIE__} = sub { kill 'KILL', $server unless $^S; die @_ };
+  return ($page, $url);
+}
+
+# How many of what a page has asked for came from elsewhere than an address.
+sub elsewhere {
+  my ($self, $url) = @_;
+  return $self->js('performance.getEntriesByType("resource").filter(r =>'
+                   . " !r.name.startsWith('$url')).length");
+}
+
 # A user of number 0 gets no sandbox from chromium.
 sub start {
   my ($folder, $said) = @_;
@@ -208,6 +236,7 @@ sub picture {
 
 sub quit {
   my ($self) = @_;
+  kill 'KILL', $server if $server;
   eval { $self->call('Browser.close') };
   waitpid $pid, 0;
   return;

@@ -2,7 +2,7 @@
 # The page of `make web` in a browser, as a visitor meets it: values beside
 # lines, a mistake, a hover, completion, formatting, the views, a link, an
 # endless loop stopped, a phone's width; nothing red in the console, and no
-# request to anywhere else.
+# request to anywhere else.  tests/t/book_page.t does so with the book.
 use strict;
 use warnings;
 use utf8;
@@ -12,18 +12,8 @@ use Rly;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $site = 'build/web';
-plan skip_all => "no $site: make deps-web web" unless -e "$site/rly.wasm";
-plan skip_all => 'no node' unless `node --version 2>/dev/null`;
-plan skip_all => 'no chromium: make deps-browser' unless Browser::installed();
-my ($page, $why) = Browser->try('about:blank', 1280, 900);
-plan skip_all => "chromium does not start here: $why" if !$page;
-
-my $pid = open(my $server, '-|', 'node', 'web/serve.mjs', $site, '0')
-  or die "node: $!\n";
-chomp(my $url = <$server>);
-# Perl waits for the server when it ends, so the server must end before.
-$SIG{__DIE__} = sub { kill 'KILL', $pid unless $^S; die @_ };
+my ($page, $url) = Browser->visit(1280, 900);
+plan skip_all => $url if !$page;
 
 sub seen { return $page->js("document.querySelector('$_[0]')?.innerText") }
 
@@ -174,10 +164,7 @@ $page->click('#theme');
 isnt($page->js('document.documentElement.dataset.theme'), $theme,
      'dark and light');
 
-is($page->js('performance.getEntriesByType("resource").filter(r =>'
-             . " !r.name.startsWith('$url')).length"), 0,
-   'no request goes elsewhere');
+is($page->elsewhere($url), 0, 'no request goes elsewhere');
 is(join("\n", $page->complaints), '', 'the console has no complaint');
-kill 'KILL', $pid;
 $page->quit;
 done_testing();

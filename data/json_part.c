@@ -240,8 +240,7 @@ static bool read_scalar(const json_t *x, DType dtype, Value *bits) {
   if (!json_is_integer(x)) return read_huge(x, dtype, bits);
   int64_t n = json_integer_value(x);
   *bits = bits_from_i64(dtype, n);
-  return n >= dtype_min_int(dtype) &&
-         (n < 0 || (uint64_t)n <= dtype_max_int(dtype));
+  return dtype_holds_int(dtype, n);
 }
 
 static bool read_numbers(Reader *r, const json_t *list, Tensor *t) {

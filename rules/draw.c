@@ -268,8 +268,8 @@ static const Tensor *draw_mentioned(const RuleBound *b, Rng *r) {
   return found;
 }
 
-/* A condition such as value(%c) == 1.5f holds of the numbers in it, and beyond
- * them of those that people get wrong. */
+/* One in four is a number of the condition, since value(%c) == 1.5f holds of no
+ * other; the rest are numbers that people get wrong. */
 static const AttrExpr *draw_constant(RuleBound *b, Rng *r, DType t) {
   const Tensor *mentioned = rng_below(r, 4) ? NULL : draw_mentioned(b, r);
   static const int64_t ints[] = {0, 1, 2, 3, -1, 4, 7};
@@ -282,9 +282,7 @@ static const AttrExpr *draw_constant(RuleBound *b, Rng *r, DType t) {
   int64_t n = mentioned && !dtype_is_float((DType)mentioned->dtype)
                   ? tensor_i64_at(mentioned, 0)
                   : ints[rng_below(r, 7)];
-  bool fits =
-      n >= dtype_min_int(t) && (n < 0 || (uint64_t)n <= dtype_max_int(t));
-  return attr_expr_int(b->arena, fits ? n : 1);
+  return attr_expr_int(b->arena, dtype_holds_int(t, n) ? n : 1);
 }
 
 /* --- Instances ------------------------------------------------------------ */

@@ -8,54 +8,50 @@ typedef const AttrExpr Val;
 
 /* --- Values --------------------------------------------------------------- */
 
-static AttrExpr *val_new(Arena *a, AttrExprKind kind) {
+static Val *val_new(Arena *a, AttrExpr made) {
   AttrExpr *x = ARENA_NEW(a, AttrExpr);
-  x->kind = kind;
+  *x = made;
   return x;
 }
 
 Val *attr_expr_int(Arena *a, int64_t value) {
-  AttrExpr *x = val_new(a, AX_INT);
-  x->integer = value;
-  x->dtype = value >= INT32_MIN && value <= INT32_MAX ? DT_INT32 : DT_INT64;
-  return x;
+  DType dtype = dtype_holds_int(DT_INT32, value) ? DT_INT32 : DT_INT64;
+  return val_new(a,
+                 (AttrExpr){.kind = AX_INT, .integer = value, .dtype = dtype});
 }
 
 Val *attr_expr_dim(Arena *a, Dim dim) {
-  if (dim_is_number(dim)) return attr_expr_int(a, dim_value(dim));
-  AttrExpr *x = val_new(a, AX_EXPR);
-  x->integer = dim.word;
-  return x;
+  return dim_is_number(dim)
+             ? attr_expr_int(a, dim_value(dim))
+             : val_new(a, (AttrExpr){.kind = AX_EXPR, .integer = dim.word});
 }
 
-Val *attr_expr_none(Arena *a) { return val_new(a, AX_NONE); }
+Val *attr_expr_none(Arena *a) {
+  return val_new(a, (AttrExpr){.kind = AX_NONE});
+}
 
 Val *attr_expr_bool(Arena *a, bool value) {
-  AttrExpr *x = val_new(a, AX_BOOL);
-  x->integer = value;
-  return x;
+  return val_new(a, (AttrExpr){.kind = AX_BOOL, .integer = value});
 }
 
 Val *attr_expr_real(Arena *a, double value) {
-  AttrExpr *x = val_new(a, AX_FLOAT);
-  x->real = value;
   bool narrow = (double)(float)value == value || isnan(value);
-  x->dtype = narrow ? DT_FLOAT32 : DT_FLOAT64;
-  return x;
+  DType dtype = narrow ? DT_FLOAT32 : DT_FLOAT64;
+  return val_new(a,
+                 (AttrExpr){.kind = AX_FLOAT, .real = value, .dtype = dtype});
 }
 
 Val *attr_expr_text(Arena *a, const char *text) {
-  AttrExpr *x = val_new(a, AX_STRING);
-  x->text = text;
-  x->count = (int)strlen(text);
-  return x;
+  int count = (int)strlen(text);
+  return val_new(a,
+                 (AttrExpr){.kind = AX_STRING, .text = text, .count = count});
 }
 
 AttrExpr *attr_expr_list(Arena *a, int count, Val ***items) {
-  AttrExpr *x = val_new(a, AX_LIST);
+  AttrExpr *x = ARENA_NEW(a, AttrExpr);
   *items = ARENA_ARRAY(a, Val *, (size_t)count + 1);
-  x->items = *items;
-  x->count = *items ? count : 0;
+  *x =
+      (AttrExpr){.kind = AX_LIST, .items = *items, .count = *items ? count : 0};
   return x;
 }
 
@@ -85,8 +81,8 @@ static Truth same_items(Val *x, Val *y) {
   return all;
 }
 
-/* Of two dimensions of which one is no number it is certain at most that they
- * are equal.  Lists nest as deep as they are written. */
+/* Where a dimension is no number, the answer is YES for the same dimension and
+ * else MAYBE.  Lists nest as deep as they are written. */
 static Truth same(Val *x, Val *y) {
   bool form = x->kind == AX_EXPR;
   if (form != (y->kind == AX_EXPR)) return MAYBE;
@@ -120,32 +116,21 @@ static bool ints(Val *x, Val *y) {
   return x->kind == AX_INT && y->kind == AX_INT;
 }
 
-static Val *f_add(Arena *a, Val *const *x) {
-  int64_t n;
-  if (!is_number(x[0]) || !is_number(x[1])) return NULL;
-  if (!ints(x[0], x[1])) return attr_expr_real(a, number(x[0]) + number(x[1]));
-  return __builtin_add_overflow(x[0]->integer, x[1]->integer, &n)
-             ? NULL
-             : attr_expr_int(a, n);
-}
+/* Integers give an integer, where that is one of 64 bits; other numbers a
+ * real. */
+#define ARITHMETIC(NAME, SIGN, OVERFLOWS)                       \
+  static Val *f_##NAME(Arena *a, Val *const *x) {               \
+    int64_t n;                                                  \
+    if (!is_number(x[0]) || !is_number(x[1])) return NULL;      \
+    if (!ints(x[0], x[1]))                                      \
+      return attr_expr_real(a, number(x[0]) SIGN number(x[1])); \
+    bool fits = !OVERFLOWS(x[0]->integer, x[1]->integer, &n);   \
+    return fits ? attr_expr_int(a, n) : NULL;                   \
+  }
 
-static Val *f_subtract(Arena *a, Val *const *x) {
-  int64_t n;
-  if (!is_number(x[0]) || !is_number(x[1])) return NULL;
-  if (!ints(x[0], x[1])) return attr_expr_real(a, number(x[0]) - number(x[1]));
-  return __builtin_sub_overflow(x[0]->integer, x[1]->integer, &n)
-             ? NULL
-             : attr_expr_int(a, n);
-}
-
-static Val *f_multiply(Arena *a, Val *const *x) {
-  int64_t n;
-  if (!is_number(x[0]) || !is_number(x[1])) return NULL;
-  if (!ints(x[0], x[1])) return attr_expr_real(a, number(x[0]) * number(x[1]));
-  return __builtin_mul_overflow(x[0]->integer, x[1]->integer, &n)
-             ? NULL
-             : attr_expr_int(a, n);
-}
+ARITHMETIC(add, +, __builtin_add_overflow)
+ARITHMETIC(subtract, -, __builtin_sub_overflow)
+ARITHMETIC(multiply, *, __builtin_mul_overflow)
 
 /* Of integers only where nothing is left over. */
 static Val *f_divide(Arena *a, Val *const *x) {
@@ -318,13 +303,17 @@ static Val *f_axis(Arena *a, Val *const *x) {
   return at >= 0 && at < n ? attr_expr_int(a, at) : NULL;
 }
 
+/* The dtype that a text names; DTYPE_NONE: it names none. */
+static DType dtype_named(Val *x) {
+  return x->kind == AX_STRING ? dtype_find(x->text, (size_t)x->count)
+                              : DTYPE_NONE;
+}
+
 /* Is every value of the first dtype one of the second's, so that no conversion
  * rounds, wraps or saturates?  A float of p bits of fraction holds the integers
  * up to 2^p. */
 static Val *f_holds(Arena *a, Val *const *x) {
-  if (x[0]->kind != AX_STRING || x[1]->kind != AX_STRING) return NULL;
-  DType t = dtype_find(x[0]->text, (size_t)x[0]->count);
-  DType u = dtype_find(x[1]->text, (size_t)x[1]->count);
+  DType t = dtype_named(x[0]), u = dtype_named(x[1]);
   if (t == DTYPE_NONE || u == DTYPE_NONE) return NULL;
   if (t == u) return attr_expr_bool(a, true);
   if (u == DT_BOOL) return attr_expr_bool(a, false);
@@ -344,14 +333,12 @@ static Val *f_holds(Arena *a, Val *const *x) {
 }
 
 static Val *f_is_float(Arena *a, Val *const *x) {
-  if (x[0]->kind != AX_STRING) return NULL;
-  DType t = dtype_find(x[0]->text, (size_t)x[0]->count);
+  DType t = dtype_named(x[0]);
   return t == DTYPE_NONE ? NULL : attr_expr_bool(a, dtype_is_float(t));
 }
 
 static Val *f_is_int(Arena *a, Val *const *x) {
-  if (x[0]->kind != AX_STRING) return NULL;
-  DType t = dtype_find(x[0]->text, (size_t)x[0]->count);
+  DType t = dtype_named(x[0]);
   return t == DTYPE_NONE ? NULL : attr_expr_bool(a, dtype_is_int(t));
 }
 
@@ -365,17 +352,14 @@ static Val *f_is_power_of_two(Arena *a, Val *const *x) {
 
 /* Is the number one of the dtype? */
 static Val *f_exact(Arena *a, Val *const *x) {
-  if (!is_number(x[0]) || x[1]->kind != AX_STRING) return NULL;
-  DType t = dtype_find(x[1]->text, (size_t)x[1]->count);
-  if (t == DTYPE_NONE || t == DT_BOOL) return NULL;
+  DType t = dtype_named(x[1]);
+  if (!is_number(x[0]) || t == DTYPE_NONE || t == DT_BOOL) return NULL;
   double n = number(x[0]);
   if (dtype_is_float(t))
     return attr_expr_bool(
         a, isfinite(n) && bits_to_f64(t, bits_from_f64(t, n)) == n);
   return attr_expr_bool(
-      a,
-      x[0]->kind == AX_INT && x[0]->integer >= dtype_min_int(t) &&
-          (x[0]->integer < 0 || (uint64_t)x[0]->integer <= dtype_max_int(t)));
+      a, x[0]->kind == AX_INT && dtype_holds_int(t, x[0]->integer));
 }
 
 /* Facts of a parameter have no function: `fact`, or the type, tells them. */

@@ -1,10 +1,10 @@
 /* The values of conditions, and the functions on them.
  *
- * Values are those that attributes have: numbers, bools, texts, None and lists
- * of these, as AttrExprs; and dimensions that are no numbers, of which it may
- * be known that two are the same: an AX_EXPR, of which `integer` is the Dim's
- * word. Numbers are equal when they are the same number: 0f and 0 are, 0f and
- * -0f are not. */
+ * Values are AttrExprs, as attributes have them: numbers, bools, texts, None
+ * and lists of these.  A dimension that is no number is a value, too, of which
+ * can be known that another one is the same: an AX_EXPR without an expression,
+ * whose `integer` is the Dim's word.  Numbers are equal when they are the same
+ * number: 0f and 0 are, 0f and -0f are not. */
 #ifndef RULES_FUNCTIONS_H
 #define RULES_FUNCTIONS_H
 
@@ -14,7 +14,7 @@
 /* Surely equal?  The same dimension without a number is, but not two `?`. */
 bool attr_expr_same(const AttrExpr *x, const AttrExpr *y);
 const AttrExpr *attr_expr_int(Arena *a, int64_t value);
-/* An AX_INT where it is a number. */
+/* An AX_INT where the dimension is a number. */
 const AttrExpr *attr_expr_dim(Arena *a, Dim dim);
 const AttrExpr *attr_expr_bool(Arena *a, bool value);
 const AttrExpr *attr_expr_real(Arena *a, double value);
@@ -28,9 +28,9 @@ enum { RULE_FUNCTION_ARGS_MAX = 2 };
 typedef struct RuleFunction {
   const char *name;
   int count; /* of its arguments */
-  /* Of values that are there; NULL from it: they have no such value, or what
-   * it depends on is not known.  NULL: its arguments are parameters of the
-   * rule, and it is a fact of these. */
+  /* The function of values; NULL as its result: these have no such value, or it
+   * is not known.  Where `run` is NULL, the arguments are variables of the rule
+   * and the function is a fact about them (condition.c). */
   const AttrExpr *(*run)(Arena *a, const AttrExpr *const *x);
 } RuleFunction;
 

@@ -104,6 +104,10 @@ uint64_t dtype_max_int(DType t) {
   return UINT64_MAX >> (64 - value_bits);
 }
 
+bool dtype_holds_int(DType t, int64_t n) {
+  return n >= dtype_min_int(t) && (n < 0 || (uint64_t)n <= dtype_max_int(t));
+}
+
 DType dtype_find_in_files(const char *name) {
   for (int i = 0; i < DTYPE_COUNT; i++) {
     const char *own = dtype_info[i].safetensors;

@@ -77,6 +77,8 @@ const char *dtype_refusal(const char *name, size_t len);
 /* The inclusive integer range of an integer or bool dtype. */
 int64_t dtype_min_int(DType t);
 uint64_t dtype_max_int(DType t);
+/* Is the number one of the integer dtype's? */
+bool dtype_holds_int(DType t, int64_t n);
 
 /* The low bits of x as an integer in two's complement, and as one without a
  * sign. */

@@ -52,8 +52,7 @@ static int64_t widened(DType dtype, Value bits) {
 bool bits_are_valid(DType dtype, Value bits) {
   const DTypeInfo *info = &dtype_info[dtype];
   if (info->bits == 8 * info->size) return true;
-  int64_t v = widened(dtype, bits);
-  return dtype_min_int(dtype) <= v && v <= (int64_t)dtype_max_int(dtype);
+  return dtype_holds_int(dtype, widened(dtype, bits));
 }
 
 /* Switches over the rows of dtype.def take what they do from the columns class

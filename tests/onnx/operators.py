@@ -576,7 +576,7 @@ def strings(words):
 letters = np.array(list("ab- "))
 for delimiter, most in (("", -1), ("", 1), ("-", -1), ("ab", 2), ("aa", -1)):
     words = ["".join(rng.choice(letters, rng.integers(1, 9))) for _ in range(6)]
-    words += ["aaaaa", "-a-"]
+    words += ["aaaaa", "-a-", "abbab-abab"]
     pieces = [w.split(delimiter or None, most) for w in words]
     count = max(map(len, pieces))
     table = strings([p for row in pieces for p in row + [""] * (count - len(row))])

@@ -311,6 +311,57 @@ let @c = ref([0f, 0f]); @f([1f, 2f], @c); ref_read(@c);'],
   if (%y == 0) { %b - %x } else { %x / %y * %y }
 }
 @f(-2147483648, 0); @f(7, 2);'],
+  ['tvm#17050: a squeeze that an `if` on the shape decides',
+   'def @f(%x: Tensor[(?, ?, 1), float32]) -> Tensor[(?, ?), float32] {
+  let %s = shape_of(%x);
+  if (take(%s, 0) == 1) { squeeze(%x, axis=[0]) } else { squeeze(%x, axis=[2]) }
+}
+def @g(%x: Tensor[(1, 3, 1), float32]) {
+  let %s = shape_of(%x);
+  if (take(%s, 1) == 1) { squeeze(%x, axis=[1]) } else { squeeze(%x, axis=[0]) }
+}
+@f([[[1f], [2f]]]); @f([[[1f]], [[2f]]]); @g([[[1f], [2f], [3f]]]);'],
+  ['tvm#16057: two equal products, a comparison of one of them',
+   'def @f(%x: Tensor[(3), float32], %y: Tensor[(3), float32]) {
+  let %a = %x * %y; let %b = %x * %y; let %c = %y * %x;
+  (%a > %x, %b + 1f, where(%c > %x, %a, %b))
+}
+@f([1f, -2f, nanf], [2f, 3f, 1f]);'],
+  ['tvm#7530: constants below a dropout',
+   'def @f(%x: Tensor[(2), float32]) {
+  let %d = nn.dropout(ones(shape=[2], dtype="float32"), rate=0.5f64);
+  %d.0 * 2f + %x
+}
+@f([1f, 2f]);'],
+  ['tvm#5505, tvm#10336: a remainder of a quotient of a remainder',
+   'def @f(%i: int32) -> (int32, int32) {
+  (mod(mod(%i, 20) / 2 * 2, 4), mod(%i, 4))
+}
+@f(7); @f(23); @f(-7); let %k = 39;
+(mod(mod(%k, 20) / 2 * 2, 4), mod(%k, 4));'],
+  ['tvm#16819: quotients by constants, once and twice',
+   'def @f(%x: Tensor[(4), float32]) {
+  (%x / 3f, %x / 8f, %x / 8f / 3f, %x / 0f, %x / 1e-40f, %x / -0.5f)
+}
+@f([1f, -0f, 3e38f, 1e-45f]);'],
+  ['tvm#6407: a reshape to a product of two dimensions',
+   'def @f[n: Dim](%x: Tensor[(n, 3, 4), float32]) {
+  let %s = shape_of(%x);
+  let %k = stack((take(%s, 0) * take(%s, 1), take(%s, 2)));
+  reshape(%x, newshape=%k) + 1f
+}
+sum(@f(ones(shape=[2, 3, 4])), axis=[0]);'],
+  ['tvm#20193, tvm#20260: a reshape to a shape that is not known',
+   'def @f(%x: Tensor[(?), float32], %y: Tensor[(?, 2), int32]) {
+  let %s = shape_of(%y); reshape(%x, newshape=%s) * 2f
+}
+@f([1f, 2f, 3f, 4f], [[1, 2], [3, 4]]);'],
+  ['tvm#5879: what may be merged, beside what may not',
+   'def @f(%n: int32, %c: Ref[int32]) -> (int32, int32) {
+  let %r = ref_read(%c); let %a = %n * %n + %r;
+  ref_write(%c, %a); let %s = ref_read(%c); let %b = %n * %n + %s; (%a, %b)
+}
+let @c = ref(1); @f(3, @c); @f(3, @c);'],
 );
 # Each of them after each pass that there is, and at -O2.  The step machine runs
 # the program as it is written, the VM what the passes made of it.

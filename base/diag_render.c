@@ -320,11 +320,10 @@ static void render_shared(const Diag *d, SourceMap *sources, DiagLook look,
   while (marks.count) render_line(out, f, line, look, &marks);
 }
 
-/* A line that is shown is not that of the origin: it says so. */
+/* Says that the line which is shown is not one of the file's. */
 static void render_made(SourceMap *sources, Span span, StrBuf *out) {
   SourceFile *f = sources_file(sources, span);
-  if (sources_origin(sources, span))
-    strbuf_addf(out, "  in the text of %s:\n", f->path);
+  if (f->made) strbuf_addf(out, "  in the text of %s:\n", f->path);
 }
 
 static void render_note(const Diag *d, size_t i, SourceMap *sources,

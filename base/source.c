@@ -70,6 +70,7 @@ SourceFile *sources_copy(SourceMap *m, const SourceFile *of, Span call) {
                       .len = of->len,
                       .base = m->next_base,
                       .library = of->library,
+                      .made = of->made,
                       .lines_before = of->lines_before,
                       .call = call,
                       .origins = of->origins,

@@ -44,6 +44,7 @@ typedef struct SourceFile {
   const char *text;      /* `len` bytes and a NUL */
   uint32_t len, base;    /* byte i of the text has offset base + i */
   bool library;          /* part of the standard library */
+  bool made;             /* of a document: the file holds other lines */
   uint32_t lines_before; /* for a part of a file: how many lines precede it */
   Span call;             /* of a copy for a call: that call */
   const SourceOrigin

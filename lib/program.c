@@ -166,6 +166,7 @@ static SourceFile *source_of(Program *p, const char *path, const char *text,
       read ? sources_add(p->sources, path, strbuf_text(&made), made.len, false)
            : NULL;
   strbuf_done(&made);
+  if (source) source->made = true;
   return source;
 }
 

@@ -192,6 +192,13 @@ my @again = map { $json->encode($_) } $placed, $json->decode(
   rly('dump', '--format', 'json',
       spew(scratch('p.json'), $json->encode($placed)))->{out});
 is($again[1], $again[0], 'and places are kept by a document of a document');
+(my $unplaced = $again[0]) =~ s/,?"span":\[[^]]*\]//g;
+my $made = spew(scratch('q.json'), $unplaced);
+my @lines = split /\n/, rly('fmt', $made)->{out};
+my ($failing) = grep { $lines[$_ - 1] =~ m{1 / } } 1 .. @lines;
+gives(rly('run', $made), 2, '',
+  qr{q\.json:$failing:45: error.*\n  in the text of \S*q\.json:\n +$failing }s,
+  'without places, the line that rly fmt prints, and the message says so');
 for my $n (grep { $_->{kind} eq 'constant' } @{$placed->{nodes}}) {
   $n->{value} = {%{$n->{value}}, shape => [2], data => [1.5, 2.5]}
     if @{$n->{value}{shape}};

@@ -103,6 +103,16 @@ static bool checks_entry(const Search *s, const Expr *e) {
          (s->p->loose && is_function(e->type) && knows_params(e->type));
 }
 
+static Effects callable(Search *s, const Expr *e);
+
+/* with_vjp(f, g) is f; where it is differentiated, g is called, too. */
+static Effects made_effects(Search *s, const Expr *e) {
+  const Expr *callee = e->call.callee;
+  bool known =
+      callee->kind == EX_OP && op_info(callee->op)->special == SPECIAL_WITH_VJP;
+  return known ? callable(s, e->args[0]) | callable(s, e->args[1]) : EFFECT_ALL;
+}
+
 static Effects body_effects(Search *s, const Expr *e) {
   switch (e->kind) {
     case EX_FN: return noted(s, e->fn->effects);
@@ -113,6 +123,7 @@ static Effects body_effects(Search *s, const Expr *e) {
       return op_effects(&(OpUse){.op = op_info(e->op),
                                  .count = e->type->count,
                                  .types = e->type->args});
+    case EX_CALL: return made_effects(s, e);
     default: return EFFECT_ALL;
   }
 }

@@ -67,6 +67,15 @@ Global *item_global(const Program *p, const Item *item) {
   }
 }
 
+const Item *global_item_of(const Program *p, const Global *g) {
+  for (const Unit *u = p->units; u && !g->library; u = u->next)
+    for (int i = 0; i < u->item_count; i++) {
+      const Item *item = &u->items[i];
+      if (item->name == g->name && item_global(p, item) == g) return item;
+    }
+  return NULL;
+}
+
 const Expr *global_body(const Global *g) {
   return g->instances ? g->instances->value : g->value;
 }

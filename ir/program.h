@@ -80,6 +80,10 @@ typedef struct Item {
   bool continues; /* LET: joined to the item before it by `and` */
   bool own;       /* DEF: of an operator, `op @f`; GRADIENT: of such a one */
   bool linked;    /* a pass made it, or took it from another text */
+  /* RULE: the definitions of the operators `@f` that it calls, with those that
+   * they use; by the checker. */
+  int used_count;
+  const struct Item *const *used;
 } Item;
 
 /* Is the item evaluated by a step? */
@@ -343,6 +347,8 @@ Ctor *scope_ctor(const Scope *s, const Name *name);
 
 /* What an item of the user's own texts defines; NULL when it is no value. */
 Global *item_global(const Program *p, const Item *item);
+/* The reverse; NULL: it is of the library, or a pass made it. */
+const Item *global_item_of(const Program *p, const Global *g);
 /* Its value; of a function with instances, that of one of them: they differ in
  * their types only. */
 const Expr *global_body(const Global *g);

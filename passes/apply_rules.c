@@ -16,7 +16,11 @@
  * again.
  *
  * Rules are found by the operator that their left side calls: what is tried at
- * a node does not grow with the list. */
+ * a node does not grow with the list.
+ *
+ * A rule with operators of a text's own is applied where the program has the
+ * same ones (rules/own.c), and not within what they use (own_reach.c). */
+#include "passes/own_call.h"
 #include "passes/rule_pass.h"
 
 /* The rules by the operator of their left sides, in the order of the text; the
@@ -29,6 +33,7 @@ typedef struct RuleIndex {
 
 typedef struct Applying {
   RuleIndex index;
+  OwnReach reach;
   RuleMore *more;
   int64_t left;     /* rewrites that are still allowed */
   const Rule *last; /* that applied; in the round at hand */
@@ -44,8 +49,14 @@ static bool index_rules(Applying *a, Program *p, Arena *arena,
   x->next = ARENA_ARRAY(arena, int, room);
   if (!rules || !x->next) return false;
   for (int i = 0; i <= OP_COUNT; i++) x->first[i] = -1;
-  for (int i = list->count; i-- > 0;) {
-    rules[i] = rule_of(p->mem, list->items[i]);
+  int count = 0;
+  for (int i = 0; i < list->count; i++) {
+    rules[count] = rule_of(p->mem, list->items[i]);
+    if (!rule_may_apply(p, &rules[count])) continue;
+    own_reach_add(&a->reach, &rules[count]);
+    count++;
+  }
+  for (int i = count; i-- > 0;) {
     int op = rules[i].root ? (int)op_id(rules[i].root) : OP_COUNT;
     x->next[i] = x->first[op];
     x->first[op] = i;
@@ -53,18 +64,28 @@ static bool index_rules(Applying *a, Program *p, Arena *arena,
   return true;
 }
 
+static bool applying_start(Applying *a, Program *p, Arena *arena,
+                           const RuleList *list, RuleMore *more, int64_t most) {
+  *a = (Applying){.more = more, .left = most};
+  own_reach_start(&a->reach, p);
+  return index_rules(a, p, arena, list);
+}
+
+static void applying_end(Applying *a) { own_reach_end(&a->reach); }
+
 /* At one node, at most so many in a row. */
 enum { CHAIN_MOST = 16 };
 
 /* By the first rule that fits; *rule: which one. */
-static const Expr *by_rule(const RuleIndex *x, Surroundings *s, const Expr *e,
+static const Expr *by_rule(const Applying *a, Surroundings *s, const Expr *e,
                            const Rule **rule) {
+  const RuleIndex *x = &a->index;
   const OpInfo *op = expr_operator(e);
   const Expr *made = NULL;
   for (int i = x->first[op ? (int)op_id(op) : OP_COUNT]; !made && i >= 0;
        i = x->next[i]) {
     *rule = &x->rules[i];
-    made = rule_applied(s, *rule, e);
+    if (own_reach_allows(&a->reach, *rule)) made = rule_applied(s, *rule, e);
   }
   return made;
 }
@@ -72,12 +93,15 @@ static const Expr *by_rule(const RuleIndex *x, Surroundings *s, const Expr *e,
 static const Expr *apply_at(Applying *a, Surroundings *s, const Expr *e) {
   for (int n = 0; n < CHAIN_MOST && a->left > 0; n++) {
     const Rule *rule = NULL;
-    const Expr *made = by_rule(&a->index, s, e, &rule);
+    const Expr *made = by_rule(a, s, e, &rule);
     if (!made) rule = NULL;
     if (!made && a->more) made = a->more(s, e);
     const Item *law = rule ? rule->item : NULL;
     if (!made || !pass_may_replace(s->p, law, e, made)) break;
-    if (rule) a->last = rule;
+    if (rule) {
+      a->last = rule;
+      own_reach_note(&a->reach, rule);
+    }
     a->at = e->span;
     a->left--;
     e = made;
@@ -141,17 +165,18 @@ Pass pass_apply_rules;
 
 Unit *pass_apply_rules(Program *p, Unit *unit) {
   const RuleList *list = &p->passing->rules;
-  Applying a = {.left = pass_arg(p, 1)};
-  if (!index_rules(&a, p, &unit->arena, list)) return NULL;
-  bool again = list->count > 0;
+  Applying a;
+  bool ok = applying_start(&a, p, &unit->arena, list, NULL, pass_arg(p, 1));
+  bool again = ok && list->count > 0;
   for (int64_t i = 0; unit && again && i < pass_arg(p, 0); i++) {
     a.last = NULL;
     unit = unit_rewrite_with(p, unit, apply, &a);
     again = a.last && a.left > 0;
   }
-  if (unit && a.last && p->passing->rewrites < p->passing->most_rewrites)
+  if (ok && unit && a.last && p->passing->rewrites < p->passing->most_rewrites)
     warn(p, &a);
-  return unit;
+  applying_end(&a);
+  return ok ? unit : NULL;
 }
 
 /* --- Passes that are lists of rules --------------------------------------- */
@@ -170,10 +195,13 @@ static RuleList library_rules(Program *p, Arena *arena) {
 }
 
 Unit *unit_apply_library(Program *p, Unit *unit, RuleMore *more) {
-  Applying a = {.more = more, .left = INT64_MAX};
+  Applying a;
   RuleList list = library_rules(p, &unit->arena);
-  if (!list.items || !index_rules(&a, p, &unit->arena, &list)) return NULL;
-  return unit_rewrite_with(p, unit, apply, &a);
+  if (!list.items) return NULL;
+  bool ok = applying_start(&a, p, &unit->arena, &list, more, INT64_MAX);
+  if (ok) unit = unit_rewrite_with(p, unit, apply, &a);
+  applying_end(&a);
+  return ok ? unit : NULL;
 }
 
 Pass pass_library_rules;

@@ -44,7 +44,9 @@ static bool is_leaf(const Expr *e) {
 static uintptr_t hash_of(const EGraph *g, const Expr *e, int count,
                          const int *kids) {
   uint64_t hash = (uint64_t)e->kind * 31 + (uint64_t)count;
-  if (e->kind == EX_CALL) hash = hash * 131 + (uint64_t)e->call.callee->op;
+  const OpInfo *op = expr_operator(e);
+  if (op) hash = hash * 131 + (uint64_t)op_id(op);
+  else if (e->kind == EX_CALL) hash ^= (uintptr_t)expr_own(e);
   if (e->kind == EX_VAR) hash ^= (uintptr_t)e->var;
   if (e->kind == EX_PROJ) hash = hash * 131 + (uint64_t)e->index;
   hash ^= (uintptr_t)e->type;
@@ -65,7 +67,8 @@ static bool is_same(EGraph *g, const ENode *n, const Expr *e, int count,
     case EX_PROJ: return n->e->index == e->index;
     case EX_CALL:
       return expr_operator(n->e) == expr_operator(e) &&
-             calls_same_attrs(g->p, &g->own, n->e, e);
+             expr_own(n->e) == expr_own(e) &&
+             (expr_own(e) || calls_same_attrs(g->p, &g->own, n->e, e));
     default: return true;
   }
 }
@@ -135,6 +138,12 @@ static int add_block(EGraph *g, const Block *b) {
   return egraph_add(g, b->result);
 }
 
+bool egraph_has_call(const Expr *e) {
+  if (e->kind != EX_CALL) return false;
+  return expr_own(e) || (expr_operator(e) && e->call.bound &&
+                         !attrs_have_operands(e->call.bound));
+}
+
 /* Recursive: regions and right sides are of a bounded size. */
 int egraph_add(EGraph *g, const Expr *e) {
   int class = e->kind == EX_VAR
@@ -142,9 +151,8 @@ int egraph_add(EGraph *g, const Expr *e) {
                   : -1;
   if (class >= 0) return find(g, class);
   if (e->kind == EX_BLOCK) return add_block(g, e->block);
-  bool call = e->kind == EX_CALL && expr_operator(e) && e->call.bound &&
-              !attrs_have_operands(e->call.bound);
-  if (!call && !is_leaf(e) && e->kind != EX_TUPLE && e->kind != EX_PROJ)
+  if (!egraph_has_call(e) && !is_leaf(e) && e->kind != EX_TUPLE &&
+      e->kind != EX_PROJ)
     return -1;
   int *kids = ARENA_ARRAY(&g->own, int, (size_t)e->count + 1);
   if (!kids) return -1;
@@ -208,8 +216,9 @@ typedef struct Choosing {
   const Rule *rule;
   int node, depth, tries;
   int op_count;
-  const OpInfo *ops[OPS_MOST]; /* of the left side */
-  bool other[EX_ERROR + 1];    /* kinds of its nodes that are no calls */
+  const void *ops[OPS_MOST]; /* of the left side: OpInfos, and Globals of
+                                operators of a text's own */
+  bool other[EX_ERROR + 1];  /* kinds of its nodes that are no calls */
   int count;
   int classes[AGENDA_MOST], levels[AGENDA_MOST];
   bool added;
@@ -218,8 +227,9 @@ typedef struct Choosing {
 /* Bounded by RULE_NODES_MAX. */
 static int note_pattern(Choosing *k, const Expr *e) {
   e = rule_bare(e);
-  const OpInfo *op = rule_op(e);
-  int depth = 0;
+  const void *op = rule_op(e);
+  int depth = 0, own = rule_own(k->rule, e);
+  if (own >= 0) op = k->rule->own[own].found;
   if (op && k->op_count < OPS_MOST) k->ops[k->op_count++] = op;
   else if (!op) k->other[e->kind] = true;
   for (int i = 0; i < e->count; i++) {
@@ -233,8 +243,10 @@ static int note_pattern(Choosing *k, const Expr *e) {
 static bool is_wanted(const Choosing *k, const Expr *e) {
   if (e->kind == EX_CONST) return true;
   if (e->kind != EX_CALL) return e->kind != EX_VAR && k->other[e->kind];
+  const void *op = expr_operator(e);
+  if (!op) op = expr_own(e);
   for (int i = 0; i < k->op_count; i++)
-    if (k->ops[i] == expr_operator(e)) return true;
+    if (k->ops[i] == op) return true;
   return false;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PASSES_EGRAPH_H
 #define PASSES_EGRAPH_H
 
+#include "passes/own_call.h"
 #include "passes/rule_match.h"
 #include "types/types.h"
 
@@ -40,6 +41,9 @@ typedef struct EGraph {
 
 void egraph_start(EGraph *g, Program *p, Arena *arena, int most);
 void egraph_end(EGraph *g);
+/* Is it a call that a graph has, of an operator of the table without computed
+ * attributes, or of one of a text's own? */
+bool egraph_has_call(const Expr *e);
 /* The class of an expression that does nothing but give its value; -1: it has
  * parts that no graph has, or there are too many nodes. */
 int egraph_add(EGraph *g, const Expr *e);

@@ -97,9 +97,11 @@ typedef struct PassCall {
    * nobody wants to know. */
   void (*rewrote)(void *data, const Program *p, const PassRewrite *r);
   void *rewrote_data;
-  uint64_t most_rewrites; /* it stops after so many */
-  uint64_t rewrites;      /* it has made so many */
-  Span last_rewrite;      /* where it made the last of them */
+  const struct Global *within; /* the definition that is being rewritten; NULL:
+                                  an expression of the text */
+  uint64_t most_rewrites;      /* it stops after so many */
+  uint64_t rewrites;           /* it has made so many */
+  Span last_rewrite;           /* where it made the last of them */
 } PassCall;
 /* The call with every argument at its default, and all rewrites allowed. */
 PassCall pass_call_of(const PassInfo *pass);

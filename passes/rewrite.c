@@ -80,7 +80,10 @@ static const Expr *rewritten(Job *job, const Expr *e) {
 }
 
 static void rewrite_global(Job *job, Global *g) {
-  if (g && g->value && !g->scheme) g->value = rewritten(job, g->value);
+  if (!g || !g->value || g->scheme) return;
+  job->p->passing->within = g;
+  g->value = rewritten(job, g->value);
+  job->p->passing->within = NULL;
 }
 
 static void rewrite_items(void *data, Unit *u) {

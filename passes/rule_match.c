@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "passes/own_call.h"
 #include "types/types.h"
 
 typedef struct RuleMatch {
@@ -205,8 +206,10 @@ static bool same_value(Surroundings *s, const Expr *a, const Expr *b,
   if (a->kind == EX_CONST && b->kind == EX_CONST)
     return expr_equal(s->p->mem, a, b);
   const OpInfo *op = expr_operator(a);
-  if (depth == 0 || !op || op != expr_operator(b) || a->count != b->count ||
-      !calls_same_attrs(s->p, s->arena, a, b))
+  const Global *own = expr_own(a);
+  if (depth == 0 || (!op && !own) || op != expr_operator(b) ||
+      own != expr_own(b) || a->count != b->count ||
+      (op && !calls_same_attrs(s->p, s->arena, a, b)))
     return false;
   for (int i = 0; i < a->count; i++)
     if (!same_value(s, a->args[i], b->args[i], depth - 1)) return false;
@@ -291,9 +294,20 @@ static bool match_operands(RuleMatch *m, const OpInfo *op, const Expr *pattern,
   return true;
 }
 
+/* A name that was looked through stays: a call that does more than compute
+ * would do it twice. */
+static bool match_own(RuleMatch *m, const OwnOp *own, const Expr *pattern,
+                      const Expr *e) {
+  return expr_own(e) == own->found &&
+         !(m->through && e->call.callee->g.global->effects & OWN_EFFECTS) &&
+         match_operands(m, NULL, pattern, e);
+}
+
 static bool match_call(RuleMatch *m, const Expr *pattern, const Expr *e) {
   const OpInfo *op = rule_op(pattern);
+  int own = rule_own(m->rule, pattern);
   if (e->kind != EX_CALL || e->count != pattern->count) return false;
+  if (own >= 0) return match_own(m, &m->rule->own[own], pattern, e);
   if (!op) {
     ExprKind callee = e->call.callee->kind;
     return callee != EX_OP && callee != EX_CTOR &&
@@ -470,6 +484,10 @@ static const Expr *make_call(Making *k, const Expr *side) {
                              : NULL;
     return call && shows_as_is(op, call) ? args[0] : call;
   }
+  int own = rule_own(k->m->rule, side);
+  if (own >= 0)
+    return own_apply(k->m->s->p, arena, k->span, k->m->rule->own[own].found,
+                     side->count, args);
   const Expr *callee = make(k, side->call.callee);
   if (!callee || callee->type->kind != TY_FN) return NULL;
   Expr *call = expr_call(arena, k->span, callee, side->count, args);
@@ -620,6 +638,30 @@ static bool may_fit(const Rule *rule, const Expr *e) {
   const Expr *pattern = rule_bare(rule->left);
   return pattern->kind == e->kind && pattern->count == e->count &&
          (!rule->root || rule->root == expr_operator(e));
+}
+
+/* Does the left side call an operator that the program does not have?  Then it
+ * fits nowhere, and there is nothing to tell. */
+static bool cannot_fit(const Program *p, const Rule *rule) {
+  for (int i = 0; i < rule->own_count; i++)
+    if (rule->own[i].left && !scope_global(&p->user, rule->own[i].op->name))
+      return true;
+  return false;
+}
+
+bool rule_may_apply(Program *p, Rule *rule) {
+  const Name *missing = rule_find_own(p, rule);
+  if (!missing) return true;
+  if (cannot_fit(p, rule)) return false;
+  const char *name = missing->text;
+  bool another = scope_global(&p->user, missing) != NULL;
+  Diag *d =
+      diag_warning(p->diags, W0007, SPAN_NONE,
+                   "the rule `@%s` is not applied: the program %s `@%s`",
+                   rule->item->name->text,
+                   another ? "has another definition of" : "has no", name);
+  diag_hint(d, "both files may import the one that defines `@%s`", name);
+  return false;
 }
 
 const Expr *rule_applied(Surroundings *s, const Rule *rule, const Expr *e) {

@@ -17,6 +17,11 @@ void surroundings_start(Surroundings *s, Program *p, Arena *arena,
                         const Expr *e);
 void surroundings_end(Surroundings *s);
 
+/* Are the operators of texts' own that the rule calls those of the program?
+ * Then the rule knows them from now on.  Where one is not, and the rule might
+ * fit, that is a warning. */
+bool rule_may_apply(Program *p, Rule *rule);
+
 /* The right side in the place of `e`, of the same type; NULL: the rule does not
  * fit, or memory ran out. */
 const Expr *rule_applied(Surroundings *s, const Rule *rule, const Expr *e);

@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "ops/cost.h"
+#include "passes/cost.h"
 #include "passes/egraph.h"
 
 /* --- Regions -------------------------------------------------------------- */
@@ -52,9 +53,7 @@ static bool is_part(const Expr *e, int *left) {
     case EX_CONST: return true;
     case EX_TUPLE:
     case EX_PROJ: return are_parts(e, left);
-    case EX_CALL:
-      return expr_operator(e) && e->call.bound &&
-             !attrs_have_operands(e->call.bound) && are_parts(e, left);
+    case EX_CALL: return egraph_has_call(e) && are_parts(e, left);
     case EX_BLOCK:
       for (int i = 0; i < e->block->count; i++)
         if (!is_plain_let(&e->block->bindings[i]) ||
@@ -93,9 +92,51 @@ static int add_headers(const Type *t, Tensor *out, int n) {
   return n + 1;
 }
 
+/* The type with numbers for the dimensions that only the run knows. */
+static const Type *with_lengths(Program *p, const Type *t) {
+  Dim dims[RANK_MAX];
+  if (t->kind != TY_TENSOR || t->any_rank) return t;
+  for (int i = 0; i < t->rank; i++)
+    dims[i] = dim_is_number(t->dims[i]) ? t->dims[i] : dim_of(UNKNOWN);
+  return type_tensor(p->types, (DType)t->dtype, t->rank, dims);
+}
+
+/* Of an operator of a text's own: what its body costs at these operands. */
+static double own_cost(Program *p, const Expr *e) {
+  Arena arena;
+  Cost cost;
+  double sum = CALL;
+  arena_init(&arena, p->mem);
+  const Expr **args = ARENA_ARRAY(&arena, const Expr *, (size_t)e->count + 1);
+  Expr *call = arena_copy(&arena, e, sizeof *e);
+  for (int i = 0; args && i < e->count; i++) {
+    Var *var = var_for(p, &arena, e->args[i]);
+    var->type = with_lengths(p, e->args[i]->type);
+    args[i] = expr_use(&arena, e->span, var);
+  }
+  if (args && call) {
+    call->args = args;
+    cost_of(&cost, p, call, (CostValues){NULL, NULL});
+    sum += CALL * cost.all.calls + cost.all.cost.flops + cost.all.cost.bytes;
+    cost_done(&cost);
+  }
+  arena_done(&arena);
+  return sum;
+}
+
+typedef struct Costing {
+  Program *p;
+  const PassCall *call;
+} Costing;
+
 static double node_cost(void *data, const Expr *e) {
-  const PassCall *call = data;
+  const Costing *costing = data;
+  const PassCall *call = costing->call;
   const OpInfo *op = e->kind == EX_CALL ? expr_operator(e) : NULL;
+  if (e->kind == EX_CALL && !op) {
+    double rows = own_cost(costing->p, e);
+    return call->measure ? rows / PER_NS : rows;
+  }
   if (!op) return 0;
   Tensor args[FLAT_MOST], outs[FLAT_MOST];
   int n = 0;
@@ -111,8 +152,10 @@ static double node_cost(void *data, const Expr *e) {
 /* --- The pass ------------------------------------------------------------- */
 
 typedef struct Saturation {
-  const Rule *rules;
+  const Rule *rules; /* those that may be applied */
   int count;
+  OwnReach reach;
+  Rule *allowed; /* within the definition at hand */
 } Saturation;
 
 static double now_ms(void) {
@@ -121,23 +164,45 @@ static double now_ms(void) {
   return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
+/* Does the expression call an operator that the rule introduces? */
+static bool calls_introduced(Program *p, const Rule *rule, const Expr *e) {
+  ExprWalk w;
+  bool found = false;
+  if (rule->own_count == 0) return false;
+  expr_walk_start(&w, p->mem, WALK_ENTER, e);
+  while (!found && expr_walk_next(&w))
+    for (int i = 0; i < rule->own_count; i++)
+      found |= rule->own[i].found == expr_own(w.at);
+  expr_walk_end(&w);
+  return found;
+}
+
 static const Expr *saturated(Saturation *s, Program *p, Arena *arena,
                              const Expr *e) {
   EGraph g;
+  Costing costing = {p, p->passing};
+  int allowed = 0;
+  for (int i = 0; i < s->count; i++)
+    if (own_reach_allows(&s->reach, &s->rules[i]))
+      s->allowed[allowed++] = s->rules[i];
   double until = now_ms() + (double)pass_arg(p, 2);
   const Expr *made = NULL;
   egraph_start(&g, p, arena, (int)pass_arg(p, 0));
   int root = egraph_add(&g, e);
   if (root >= 0) {
-    double before = egraph_cost(&g, root, node_cost, p->passing);
+    double before = egraph_cost(&g, root, node_cost, &costing);
     for (int64_t i = 0; i < pass_arg(p, 1) && now_ms() < until; i++)
-      if (!egraph_round(&g, s->count, s->rules)) break;
-    double after = egraph_cost(&g, root, node_cost, p->passing);
+      if (!egraph_round(&g, allowed, s->allowed)) break;
+    double after = egraph_cost(&g, root, node_cost, &costing);
     if (after < before) made = egraph_best(&g, root, e->span);
   }
   egraph_end(&g);
   bool fits = made && made->type == e->type;
-  return fits && pass_may_replace(p, NULL, e, made) ? made : NULL;
+  if (!fits || !pass_may_replace(p, NULL, e, made)) return NULL;
+  for (int i = 0; i < allowed; i++)
+    if (calls_introduced(p, &s->allowed[i], made))
+      own_reach_note(&s->reach, &s->allowed[i]);
+  return made;
 }
 
 static const Expr *saturate(void *data, Program *p, Arena *arena,
@@ -159,10 +224,19 @@ Pass pass_saturate;
 
 Unit *pass_saturate(Program *p, Unit *unit) {
   const RuleList *list = &p->passing->rules;
-  Rule *rules = ARENA_ARRAY(&unit->arena, Rule, (size_t)list->count + 1);
-  if (!rules) return NULL;
-  for (int i = 0; i < list->count; i++)
-    rules[i] = rule_of(p->mem, list->items[i]);
-  Saturation s = {rules, list->count};
-  return list->count ? unit_rewrite_with(p, unit, saturate, &s) : unit;
+  size_t room = (size_t)list->count + 1;
+  Rule *rules = ARENA_ARRAY(&unit->arena, Rule, room);
+  Saturation s = {.rules = rules,
+                  .allowed = ARENA_ARRAY(&unit->arena, Rule, room)};
+  if (!rules || !s.allowed) return NULL;
+  own_reach_start(&s.reach, p);
+  for (int i = 0; i < list->count; i++) {
+    rules[s.count] = rule_of(p->mem, list->items[i]);
+    if (!rule_may_apply(p, &rules[s.count])) continue;
+    own_reach_add(&s.reach, &rules[s.count]);
+    s.count++;
+  }
+  if (s.count) unit = unit_rewrite_with(p, unit, saturate, &s);
+  own_reach_end(&s.reach);
+  return unit;
 }

@@ -79,10 +79,10 @@ static void try_rule(Verify *v, Subject *s, RuleGrade grade, bool all,
                      Instance *i, Finding *f) {
   double start = now();
   Rng r = {.state = v->seed};
-  bool wide = grade.kind == GRADE_REAL;
+  bool real = grade.kind == GRADE_REAL;
   *f = (Finding){0};
   for (int n = 0; n < DRAWS_MOST && f->trials < v->trials && !f->late; n++) {
-    Origin origin = {{rng_next(&r)}, n % 4 == 0 ? DRAW_SMALL : DRAW_ALL, wide};
+    Origin origin = {{rng_next(&r)}, n % 4 == 0 ? DRAW_SMALL : DRAW_ALL, real};
     f->late = (n & 15) == 15 && now() - start > v->budget;
     if (mem_exhausted(v->h->program->mem)) return;
     if (!instance_make(s, origin, i)) continue;

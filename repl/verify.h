@@ -13,23 +13,33 @@ typedef struct Distance {
   int64_t at;      /* the first element that differs; -1: none, or no element */
   int field;       /* in which tensor of the result */
   bool undefined;  /* the left side is no real number */
+  double allowed;  /* of `relative`, at grade real */
 } Distance;
 
-/* A rule under test: its instances are functions of a program of its own. */
+/* A program with the definitions that the rule uses, to which instances are
+ * added. */
+typedef struct Bench {
+  rly_program *program;
+  rly_session *session;
+} Bench;
+
+/* A rule under test: its instances are functions of programs of its own. */
 typedef struct Subject {
   Host *h;
   Rule rule;
-  rly_program *program;
-  rly_session *session;
-  Arena arena; /* of the instance at hand */
-  int made;    /* instances, for their names */
+  Bench narrow, wide; /* `wide`: for grade real, where the definitions compute
+                         in float64; made when it is needed */
+  bool in_c;          /* it uses an operator in C, whose types are as they are:
+                         then grade real is tried in these, too */
+  Arena arena;        /* of the instance at hand */
+  int made;           /* instances, for their names */
 } Subject;
 
 /* How an instance is drawn: the same twice for the same origin. */
 typedef struct Origin {
   Rng rng;
   DrawSize size;
-  bool wide;
+  bool real; /* for grade real: numbers near 1, in float64 */
 } Origin;
 
 typedef struct Instance {
@@ -44,6 +54,10 @@ typedef struct Instance {
 /* False when memory runs out. */
 bool subject_start(Subject *s, Host *h, const Item *item);
 void subject_end(Subject *s);
+/* Where an instance is, for grade real or another; NULL: memory ran out. */
+Bench *subject_bench(Subject *s, bool real);
+/* Appends the definitions that the rule uses. */
+void subject_print_used(const Subject *s, StrBuf *out);
 /* Draws an instance; the one before it is gone.  False: its condition does not
  * hold, a side has an attribute without a value, or the left side no type. */
 bool instance_make(Subject *s, Origin origin, Instance *out);

@@ -5,25 +5,99 @@
 
 #include "repl/verify.h"
 
+/* --- Programs ------------------------------------------------------------- */
+
+/* The types of all texts come along: what a definition matches is of one. */
+static bool is_used(const Subject *s, const Unit *u, const Item *item) {
+  if (item->kind == ITEM_TYPE) return !u->source || !u->source->library;
+  for (int i = 0; i < s->rule.item->used_count; i++)
+    if (s->rule.item->used[i] == item) return true;
+  return false;
+}
+
+/* Each program has the operators in C from the start. */
+static bool is_of_host(const Unit *u) {
+  return u->source && !strcmp(u->source->path, HOST_PATH);
+}
+
+static bool uses_host(const Subject *s) {
+  for (const Unit *u = s->h->program->ir->units; u; u = u->next)
+    for (int i = 0; is_of_host(u) && i < u->item_count; i++)
+      if (is_used(s, u, &u->items[i])) return true;
+  return false;
+}
+
+void subject_print_used(const Subject *s, StrBuf *out) {
+  const Program *p = s->h->program->ir;
+  VEC(Item) items;
+  VEC_INIT(&items, out->mem);
+  for (const Unit *u = p->units; u; u = u->next)
+    for (int i = 0; s->rule.item->used_count && i < u->item_count; i++) {
+      const Item *item = &u->items[i];
+      if (!is_used(s, u, item) || is_of_host(u)) continue;
+      VEC_PUSH(&items, *item);
+      if (items.len) items.data[items.len - 1].linked = true;
+    }
+  Unit unit = {.items = items.data, .item_count = (int)items.len};
+  StrBuf text;
+  strbuf_init(&text, out->mem);
+  if (items.len) unit_print(p, &unit, &text);
+  strbuf_add(out, strbuf_text(&text));
+  strbuf_done(&text);
+  VEC_DONE(&items);
+}
+
+/* Evaluates the values among these definitions, too. */
+static bool add_used(Subject *s, Bench *b) {
+  StrBuf text;
+  strbuf_init(&text, s->h->program->mem);
+  subject_print_used(s, &text);
+  rly_status status = RLY_OK;
+  if (text.len)
+    status = rly_program_add_text(b->program, "<rule>", strbuf_text(&text),
+                                  text.len, 0);
+  if (text.len && status == RLY_OK)
+    status = rly_session_run(b->session, NULL, NULL);
+  strbuf_done(&text);
+  return status != RLY_LIMIT;
+}
+
+static bool is_wide(const Subject *s, bool real) { return real && !s->in_c; }
+
+Bench *subject_bench(Subject *s, bool real) {
+  bool wide = is_wide(s, real) && s->rule.item->used_count > 0;
+  Bench *b = wide ? &s->wide : &s->narrow;
+  if (b->session) return b;
+  b->program = host_program_new(s->h, s->h->cx);
+  if (b->program) b->program->ir->float64 = b == &s->wide;
+  b->session = b->program ? rly_session_new(b->program, NULL) : NULL;
+  if (b->session && add_used(s, b)) return b;
+  mem_raise_exhausted(s->h->program->mem);
+  return NULL;
+}
+
 bool subject_start(Subject *s, Host *h, const Item *item) {
   *s = (Subject){.h = h, .rule = rule_of(h->program->mem, item)};
   arena_init(&s->arena, h->program->mem);
-  s->program = host_program_new(h, h->cx);
-  s->session = s->program ? rly_session_new(s->program, NULL) : NULL;
-  if (!s->session) mem_raise_exhausted(h->program->mem);
-  return s->session != NULL;
+  s->in_c = uses_host(s);
+  return subject_bench(s, false) != NULL;
+}
+
+static void bench_end(Host *h, Bench *b) {
+  rly_session_free(b->session);
+  if (b->program) host_program_free(h, b->program);
 }
 
 void subject_end(Subject *s) {
-  rly_session_free(s->session);
-  if (s->program) host_program_free(s->h, s->program);
+  bench_end(s->h, &s->narrow);
+  bench_end(s->h, &s->wide);
   arena_done(&s->arena);
 }
 
 /* --- Instances ------------------------------------------------------------ */
 
 /* Adds a side to the program; NULL: it has no type, which is not reported. */
-static const rly_function *add_side(Subject *s, const Expr *fn,
+static const rly_function *add_side(Subject *s, Bench *b, const Expr *fn,
                                     const char *name) {
   Program *p = s->h->program->ir;
   Item item = {.kind = ITEM_DEF,
@@ -35,12 +109,12 @@ static const rly_function *add_side(Subject *s, const Expr *fn,
   strbuf_init(&text, p->mem);
   unit_print(p, &unit, &text);
   DiagsMark mark = diags_mark(p->diags);
-  rly_status status = rly_program_add_text(s->program, "<rule>",
+  rly_status status = rly_program_add_text(b->program, "<rule>",
                                            strbuf_text(&text), text.len, 0);
   strbuf_done(&text);
   diags_return(p->diags, mark);
   if (status == RLY_LIMIT) mem_raise_exhausted(p->mem);
-  return status == RLY_OK ? rly_program_function(s->program, name) : NULL;
+  return status == RLY_OK ? rly_program_function(b->program, name) : NULL;
 }
 
 bool instance_make(Subject *s, Origin origin, Instance *out) {
@@ -50,7 +124,7 @@ bool instance_make(Subject *s, Origin origin, Instance *out) {
   Rng r = origin.rng;
   Program *p = s->h->program->ir;
   bool drawn =
-      origin.wide
+      is_wide(s, origin.real)
           ? rule_draw_wide(p, &s->arena, &s->rule, &r, origin.size, &out->draw)
           : rule_draw(p, &s->arena, &s->rule, &r, origin.size, &out->draw);
   if (!drawn) return false;
@@ -58,9 +132,10 @@ bool instance_make(Subject *s, Origin origin, Instance *out) {
   snprintf(right, sizeof right, "right%d", s->made++);
   const Expr *was = rule_side(&out->draw.bound, s->rule.left);
   const Expr *is = rule_side(&out->draw.bound, s->rule.right);
-  out->left = was && is ? add_side(s, was, left) : NULL;
+  Bench *b = subject_bench(s, origin.real);
+  out->left = b && was && is ? add_side(s, b, was, left) : NULL;
   if (!out->left) return false;
-  out->right = add_side(s, is, right);
+  out->right = add_side(s, b, is, right);
   int n = s->rule.fn->param_count;
   out->elements = ARENA_ARRAY(&s->arena, void *, (size_t)n + 1);
   for (int i = 0; out->elements && i < n; i++) {
@@ -76,7 +151,7 @@ bool instance_make(Subject *s, Origin origin, Instance *out) {
  * products of ordinary numbers are exact to a few digits, so that `real` can
  * be told from wrong. */
 static DrawFill fill_of(const Instance *i, int trial) {
-  if (i->origin.wide) return trial % 4 == 0 ? FILL_WHOLE : FILL_PLAIN;
+  if (i->origin.real) return trial % 4 == 0 ? FILL_WHOLE : FILL_PLAIN;
   return trial < DRAW_EDGES ? FILL_EDGE
          : trial % 4 == 0   ? FILL_EDGES
          : trial % 4 == 1   ? FILL_PLAIN
@@ -204,24 +279,37 @@ static void take_error(rly_session *s, char code[8]) {
 
 static bool is_memory(const char *code) { return !strcmp(code, "E0701"); }
 
+/* At grade real, of numbers near 1: in float64 what is left of some ten digits,
+ * and of an operator in C in fewer digits as many as the coarsest dtype has
+ * bits for. */
+static double allowed(const Subject *s, const Instance *in) {
+  size_t least = sizeof(double);
+  for (int i = 0; s->in_c && i < s->rule.fn->param_count; i++) {
+    DType t = in->draw.vars[i].dtype;
+    if (dtype_is_float(t) && dtype_size(t) < least) least = dtype_size(t);
+  }
+  return least == 8 ? 1e-9 : least == 4 ? 1e-4 : 1e-1;
+}
+
 bool instance_run(Subject *s, const Instance *in, Distance *out) {
   int n = s->rule.fn->param_count;
+  rly_session *session = subject_bench(s, in->origin.real)->session;
   rly_value *args[RULE_PARAMS_MAX] = {0}, *a = NULL, *b = NULL;
   char left_error[8] = "", right_error[8] = "";
-  *out = (Distance){.at = -1};
+  *out = (Distance){.at = -1, .allowed = allowed(s, in)};
   bool ok = true;
   for (int i = 0; ok && i < n; i++) {
     const VarDraw *v = &in->draw.vars[i];
-    args[i] = rly_value_of_elements(s->session, dtype_name(v->dtype), v->rank,
+    args[i] = rly_value_of_elements(session, dtype_name(v->dtype), v->rank,
                                     v->shape, in->elements[i]);
     ok = args[i] != NULL;
   }
   rly_status left = RLY_MISUSE, right = RLY_MISUSE;
-  if (ok) left = rly_session_call_function(s->session, in->left, n, args, &a);
-  if (left != RLY_OK) take_error(s->session, left_error);
+  if (ok) left = rly_session_call_function(session, in->left, n, args, &a);
+  if (left != RLY_OK) take_error(session, left_error);
   if (ok && in->right)
-    right = rly_session_call_function(s->session, in->right, n, args, &b);
-  if (right != RLY_OK) take_error(s->session, right_error);
+    right = rly_session_call_function(session, in->right, n, args, &b);
+  if (right != RLY_OK) take_error(session, right_error);
   ok = ok && !is_memory(left_error) && !is_memory(right_error);
   if (!ok) mem_raise_exhausted(s->h->program->mem);
   if (left == RLY_OK && right == RLY_OK) compare(out, a, b);
@@ -233,15 +321,10 @@ bool instance_run(Subject *s, const Instance *in, Distance *out) {
   return ok;
 }
 
-/* In float64 of numbers near 1, what is left of some ten digits. */
-enum { REAL_DIGITS = 9 };
-
 bool distance_keeps(const Distance *d, RuleGrade grade) {
   switch (grade.kind) {
     case GRADE_BITS: return d->at < 0 && !d->apart;
     case GRADE_ULP: return !d->apart && d->ulps <= (uint64_t)grade.ulps;
-    default:
-      return d->undefined ||
-             (!d->apart && d->relative <= pow(10, -REAL_DIGITS));
+    default: return d->undefined || (!d->apart && d->relative <= d->allowed);
   }
 }

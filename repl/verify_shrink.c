@@ -76,7 +76,7 @@ void instance_shrink(Subject *s, Instance *i, RuleGrade grade) {
   Rng r = {.state = best.rng.state ^ 0x5DEECE66D};
   for (int n = 0, tried = 0;
        n < SMALLER_TRIES && tried < SMALLER_MOST && least > 0; n++) {
-    Origin origin = {{rng_next(&r)}, n % 4 ? DRAW_SMALL : DRAW_ALL, best.wide};
+    Origin origin = {{rng_next(&r)}, n % 4 ? DRAW_SMALL : DRAW_ALL, best.real};
     if (!instance_make(s, origin, i) || size_of(&i->draw) >= least) continue;
     Rng fills = origin.rng;
     tried++;
@@ -135,34 +135,35 @@ static void print_comment(StrBuf *out, const char *text) {
 static void print_call(Subject *s, const Instance *i, const rly_function *f,
                        const char *name, StrBuf *out) {
   int n = s->rule.fn->param_count;
+  rly_session *session = subject_bench(s, i->origin.real)->session;
   rly_value *args[RULE_PARAMS_MAX] = {0}, *result = NULL;
   strbuf_addf(out, "@%s(", name);
   for (int k = 0; k < n; k++) {
     const VarDraw *v = &i->draw.vars[k];
     strbuf_addf(out, "%s%%%s", k ? ", " : "",
                 s->rule.fn->params[k]->name->text);
-    args[k] = rly_value_of_elements(s->session, dtype_name(v->dtype), v->rank,
+    args[k] = rly_value_of_elements(session, dtype_name(v->dtype), v->rank,
                                     v->shape, i->elements[k]);
   }
   strbuf_add(out, ");\n");
   rly_status status =
-      f ? rly_session_call_function(s->session, f, n, args, &result)
-        : RLY_REFUSED;
+      f ? rly_session_call_function(session, f, n, args, &result) : RLY_REFUSED;
   if (status == RLY_OK) {
     char *text = rly_value_text(result);
     print_comment(out, text ? text : "");
     rly_text_free(s->h->cx, text);
   } else {
     rly_diagnostic d = {.code = "E0200", .message = "it has no type here"};
-    if (f) rly_session_diagnostic_get(s->session, 0, &d);
+    if (f) rly_session_diagnostic_get(session, 0, &d);
     strbuf_addf(out, "// error[%s]: %s\n", d.code, d.message);
-    rly_session_diagnostics_clear(s->session);
+    rly_session_diagnostics_clear(session);
   }
   for (int k = 0; k < n; k++) rly_value_free(args[k]);
   rly_value_free(result);
 }
 
 void instance_print(Subject *s, const Instance *i, StrBuf *out) {
+  subject_print_used(s, out);
   print_side(s, i, s->rule.left, "left", out);
   print_side(s, i, s->rule.right, "right", out);
   for (int k = 0; k < s->rule.fn->param_count; k++) {

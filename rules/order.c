@@ -8,12 +8,15 @@
  *   %x + if (%c) {%y} else {%f(%z)}     x  c  if  y  else  z  call f  end
  *
  * Variables that are pure or constants, and branches without events, leave no
- * trace. */
+ * trace.  A call of an operator of a text's own is an event where the operator
+ * does more than compute, such as print: of the operators of the table, a rule
+ * calls none that does. */
 #include "rules/rule.h"
 
 typedef enum EventKind {
   EVALUATE,
   CALL,
+  CALL_OWN, /* `var` is the place in the rule's `own` */
   BEGIN_IF,
   BEGIN_ELSE,
   END_IF
@@ -72,73 +75,119 @@ static void list(Order *o, const Expr *e) {
     for (int i = 0; i < e->count; i++) list(o, e->args[i]);
   int callee = e->kind == EX_CALL ? rule_var(o->rule, e->call.callee) : -1;
   if (callee >= 0 && !is_pure(o->rule, callee)) add(o, CALL, callee, e->span);
+  int own = rule_own(o->rule, e);
+  if (own >= 0 && o->rule->own[own].op->effects & OWN_EFFECTS)
+    add(o, CALL_OWN, own, e->span);
 }
 
-/* How often the variable is evaluated whatever branch is taken, and at all. */
-static int times(const Order *o, int var, bool surely) {
+/* What an event is about: a variable or an operator of a text's own. */
+typedef struct Subject {
+  bool own;
+  int at;
+} Subject;
+
+static bool is_about(const Event *e, Subject s) {
+  bool about = s.own ? e->kind == CALL_OWN : e->kind <= CALL;
+  return about && e->var == s.at;
+}
+
+static Subject subject_of(const Event *e) {
+  return (Subject){e->kind == CALL_OWN, e->var};
+}
+
+static char sigil_of(Subject s) { return s.own ? '@' : '%'; }
+
+static const char *name_of_subject(const Rule *rule, Subject s) {
+  return s.own ? rule->own[s.at].op->name->text
+               : rule->fn->params[s.at]->name->text;
+}
+
+/* How often that is evaluated whatever branch is taken, and at all. */
+static int times(const Order *o, Subject s, bool surely) {
   int n = 0;
   for (int i = 0; i < o->count; i++)
-    n += o->events[i].kind <= CALL && o->events[i].var == var &&
-         !(surely && o->events[i].depth > 0);
+    n += is_about(&o->events[i], s) && !(surely && o->events[i].depth > 0);
   return n;
 }
 
-static Span last_of(const Order *o, int var) {
+static Span last_of(const Order *o, Subject s) {
   Span span = SPAN_NONE;
   for (int i = 0; i < o->count; i++)
-    if (o->events[i].kind <= CALL && o->events[i].var == var)
-      span = o->events[i].span;
+    if (is_about(&o->events[i], s)) span = o->events[i].span;
   return span;
 }
 
-static void report(Program *p, const Rule *rule, const Order *left,
-                   const Order *right) {
-  for (int var = 0; var < rule->fn->param_count; var++) {
-    const char *name = rule->fn->params[var]->name->text;
-    int was = times(left, var, false), is = times(right, var, false);
-    bool unasked = times(right, var, true) > times(left, var, true) &&
-                   times(left, var, false) > times(left, var, true);
-    if (was == is && !unasked) continue;
-    Span at = is > 0 ? last_of(right, var) : rule->right->span;
-    Diag *d;
-    if (unasked)
-      d = diag_error(p->diags, E0905, at,
-                     "the left side evaluates `%%%s` in one branch only, the "
-                     "right one in any case",
-                     name);
-    else if (is == 0)
-      d = diag_error(p->diags, E0904, at,
-                     "the right side drops `%%%s`, which may have an effect",
-                     name);
-    else
-      d = diag_error(p->diags, E0904, at,
-                     "the right side evaluates `%%%s` %s often than the left "
-                     "one, and it may have an effect",
-                     name, is > was ? "more" : "less");
-    diag_note(d, last_of(left, var), "evaluated here on the left side");
+static void hint_pure(Diag *d, Subject s, const char *name) {
+  if (s.own) diag_hint(d, "`rly check --effects` shows what `@%s` does", name);
+  else
     diag_hint(d,
               "where that is meant: when pure(%%%s), of an expression that "
               "does nothing but give its value",
               name);
-    return;
-  }
+}
+
+/* Is it evaluated as often on both sides?  False after a report. */
+static bool check_times(Program *p, const Rule *rule, const Order *left,
+                        const Order *right, Subject s) {
+  char sigil = sigil_of(s);
+  const char *name = name_of_subject(rule, s);
+  int was = times(left, s, false), is = times(right, s, false);
+  bool unasked = times(right, s, true) > times(left, s, true) &&
+                 times(left, s, false) > times(left, s, true);
+  if (was == is && !unasked) return true;
+  Span at = is > 0 ? last_of(right, s) : rule->right->span;
+  const char *has = s.own ? "has" : "may have";
+  Diag *d;
+  if (unasked)
+    d = diag_error(p->diags, E0905, at,
+                   "the left side evaluates `%c%s` in one branch only, the "
+                   "right one in any case",
+                   sigil, name);
+  else if (is == 0)
+    d = diag_error(p->diags, E0904, at,
+                   "the right side drops `%c%s`, which %s an effect", sigil,
+                   name, has);
+  else
+    d = diag_error(p->diags, E0904, at,
+                   "the right side evaluates `%c%s` %s often than the left "
+                   "one, and it %s an effect",
+                   sigil, name, is > was ? "more" : "less", has);
+  if (was > 0)
+    diag_note(d, last_of(left, s), "evaluated here on the left side");
+  hint_pure(d, s, name);
+  return false;
+}
+
+static void report(Program *p, const Rule *rule, const Order *left,
+                   const Order *right) {
+  for (int i = 0; i < rule->fn->param_count; i++)
+    if (!check_times(p, rule, left, right, (Subject){false, i})) return;
+  for (int i = 0; i < rule->own_count; i++)
+    if (!check_times(p, rule, left, right, (Subject){true, i})) return;
   int i = 0;
   while (left->events[i].kind == right->events[i].kind &&
          left->events[i].var == right->events[i].var)
     i++;
-  const char *name = rule->fn->params[right->events[i].var]->name->text;
-  bool is_var = right->events[i].kind <= CALL;
-  Diag *d = diag_error(p->diags, E0904, right->events[i].span,
-                       is_var ? "the right side evaluates `%%%s` earlier than "
-                                "the left one"
-                              : "the right side branches before it has "
-                                "evaluated what the left one has%.0s",
-                       name);
+  const Event *first = &right->events[i];
+  Diag *d;
+  if (first->kind > CALL_OWN)
+    d = diag_error(p->diags, E0904, first->span,
+                   "the right side branches before it has evaluated what the "
+                   "left one has");
+  else
+    d = diag_error(p->diags, E0904, first->span,
+                   "the right side evaluates `%c%s` earlier than the left one",
+                   sigil_of(subject_of(first)),
+                   name_of_subject(rule, subject_of(first)));
   diag_note(d, left->events[i].span, "first on the left side");
+  const char *pure = first->kind <= CALL
+                         ? rule->fn->params[first->var]->name->text
+                     : rule->fn->param_count ? rule->fn->params[0]->name->text
+                                             : "x";
   diag_hint(d,
             "the order of effects would change; where all variables but one "
             "are pure it cannot: when pure(%%%s)",
-            is_var ? name : rule->fn->params[0]->name->text);
+            pure);
 }
 
 bool rule_check_order(Program *p, const Rule *rule) {

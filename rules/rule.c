@@ -89,6 +89,7 @@ Rule rule_of(Mem *mem, const Item *item) {
   }
   expr_walk_end(&w);
   rule.root = rule_op(rule_bare(rule.left));
+  rule_list_own(mem, &rule);
   for (int i = 0; i < rule.fn->param_count && i < RULE_PARAMS_MAX; i++)
     rule.constants |= (unsigned)rule_is_constant(&rule, i) << i;
   return rule;
@@ -246,6 +247,13 @@ static void check_call(Checks *c, const Expr *e, Side side) {
   const Expr *callee = e->call.callee;
   const OpInfo *op = rule_op(e);
   if (callee->kind == EX_LOCAL) return;
+  if (rule_callee(e) && side != WHEN) {
+    if (e->call.attr_count > 0)
+      wrong(c, e->call.attrs[0].span, "%s",
+            "an operator of a text has operands, which stand in their order, "
+            "and no attributes");
+    return;
+  }
   if (!op) {
     refuse_callee(c, callee);
     return;
@@ -292,8 +300,8 @@ static const char *refusal(const Expr *e, Side side) {
       if (side == RIGHT || e->block->count == 0) return NULL;
       return "what stands here has no bindings";
     case EX_GLOBAL:
-      return "a rule is about operators and its own variables, since it is "
-             "applied in other programs, too";
+      return "a rule calls an operator of a text, and does not name it "
+             "elsewhere";
     default: return "a rule has calls, variables, literals, tuples and `if`s";
   }
 }
@@ -429,6 +437,8 @@ static bool check_size(Checks *c) {
   if (c->rule->fn->param_count > RULE_PARAMS_MAX ||
       c->rule->fn->type_param_count > RULE_TYPES_MAX)
     count = RULE_NODES_MAX + 1;
+  Rule all = *c->rule;
+  if (!rule_list_own(c->p->mem, &all)) count = RULE_NODES_MAX + 1;
   if (count > RULE_NODES_MAX)
     wrong(c, c->rule->item->name_span, "the rule `@%s` is too large",
           c->rule->item->name->text);
@@ -447,6 +457,5 @@ bool rule_check(Program *p, const Rule *rule) {
   check_params(&c);
   check_names_in(&c, rule->right, RIGHT);
   if (rule->when) check_names_in(&c, rule->when, WHEN);
-  if (p->diags->errors != c.errors || mem_exhausted(p->mem)) return false;
-  return rule_check_order(p, rule);
+  return p->diags->errors == c.errors && !mem_exhausted(p->mem);
 }

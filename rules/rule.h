@@ -14,8 +14,16 @@ typedef struct AttrVar {
   const AttrSpec *spec; /* NULL: the operator has no such attribute */
 } AttrVar;
 
+/* An operator of a text's own, `op @f`, that the sides call. */
+typedef struct OwnOp {
+  const Global *op; /* as the checker of the rule found it */
+  Global *found;    /* that of the program at hand (rule_find_own) */
+  bool left, right; /* the sides that call it */
+} OwnOp;
+
 enum {
   RULE_PARAMS_MAX = 31,
+  RULE_OWN_MAX = 16,    /* operators of a text's own */
   RULE_TYPES_MAX = 16,  /* parameters in brackets */
   RULE_NODES_MAX = 400, /* of a rule: what recurses over one is as deep */
   ATTR_VARS_MAX = 32,
@@ -32,12 +40,14 @@ typedef struct Rule {
   int commuting;      /* calls of the left side whose operands may be swapped */
   const OpInfo *root; /* the operator that the left side calls; or NULL */
   unsigned constants; /* bits: parameters that are constants where it holds */
+  int own_count;
+  OwnOp own[RULE_OWN_MAX]; /* those of the left side first */
 } Rule;
 
 /* The parts of an ITEM_RULE. */
 Rule rule_of(Mem *mem, const Item *item);
 /* Reports what is wrong with the rule whatever its types are: what cannot be
- * matched or made, variables that nothing binds, and what order.c finds. */
+ * matched or made, and variables that nothing binds. */
 bool rule_check(Program *p, const Rule *rule);
 
 /* --- Parts of sides ------------------------------------------------------- */
@@ -48,6 +58,9 @@ int rule_var(const Rule *rule, const Expr *e);
 int rule_attr_var(const Rule *rule, const Expr *e);
 /* Which parameter in brackets; -1: none. */
 int rule_type_param(const Rule *rule, const Name *name);
+/* Which operator of a text's own a parsed call names; -1: it is no such call.
+ */
+int rule_own(const Rule *rule, const Expr *call);
 /* Is it number(V, D), a constant of dtype D, which a right side computes? */
 bool rule_is_number(const Expr *e);
 /* The operator that a parsed call names; NULL: it is no such call. */
@@ -71,6 +84,26 @@ bool rule_is_constant(const Rule *rule, int var);
  * which nothing is known. */
 enum { FLAT_CHOICES = 2 };
 const Item *rule_flat(Program *p, Arena *arena, const Item *item, int choice);
+
+/* --- own.c ---------------------------------------------------------------- */
+
+/* The global that the callee of a checked rule's call names; NULL: none. */
+const Global *rule_callee(const Expr *call);
+/* Lists the operators of a text's own; false: there are more than
+ * RULE_OWN_MAX. */
+bool rule_list_own(Mem *mem, Rule *rule);
+/* Finds these operators in the program that the rule is to be applied in.  The
+ * name of a definition that is missing there, or is another one; NULL: all are
+ * the same. */
+const Name *rule_find_own(const Program *p, Rule *rule);
+/* What a call of an operator of a text's own can do that must happen as often,
+ * and in the same order, on both sides.  That it may fail or not end is no more
+ * told from the rule than of an operator of the table: rly verify compares
+ * errors. */
+enum {
+  OWN_EFFECTS =
+      EFFECT_READ | EFFECT_WRITE | EFFECT_ALLOC | EFFECT_PRINT | EFFECT_PARAM
+};
 
 /* --- order.c -------------------------------------------------------------- */
 

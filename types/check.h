@@ -93,6 +93,12 @@ typedef struct LeafText {
 
 /* --- The checker --------------------------------------------------------- */
 
+/* A rule of the text or of one that it imports. */
+typedef struct RuleItem {
+  Unit *unit;
+  Item *item;
+} RuleItem;
+
 typedef struct Checker {
   Program *p;
   Unit *unit; /* the one handed in; others come by import and from
@@ -115,7 +121,8 @@ typedef struct Checker {
   VEC(Sinking) sinking;
   VEC(const Expr *) matches; /* resolved ones, an outer one first */
   PtrMap rules;              /* Name -> the Item of a rule */
-  Definitions components;    /* in order of inference */
+  VEC(RuleItem) rule_items;
+  Definitions components; /* in order of inference */
   VEC(LeafText *) leaf_texts;
   VEC(Hole *) holes; /* an EX_ERROR's index is one more than its place */
   int component_count;
@@ -138,13 +145,24 @@ void instances_forget(Checker *c, size_t first);
 /* The same for instances of data types. */
 void adt_instances_forget(Checker *c, size_t first);
 
-/* Checks a rule, by instances (rule.c). */
 /* Does a parameter's type say what each parameter of a kind is?  False after a
  * report. */
 bool types_require_determined(Checker *c, const Fn *fn);
 /* The type of a function as written, with holes for what is not. */
 const TypeExpr *scheme_written(Checker *c, const Expr *fn);
-void rule_declare(Checker *c, const Unit *unit, const Item *item);
+
+/* --- Rules (rule.c) ------------------------------------------------------- */
+
+/* Notes a rule, and that its name is taken. */
+void rule_declare(Checker *c, Unit *unit, const Item *item);
+/* Checks the rules that were noted, by instances, once the definitions of the
+ * text are finished. */
+void rules_check(Checker *c);
+/* The type of what the one function of a parsed unit gives, with what `around`
+ * declares in scope; NULL after reporting.  Nothing of the unit enters the
+ * program; but a function that is checked by instance is told what the
+ * instances that the unit uses can do. */
+const Type *types_of_function(Checker *around, Unit *unit);
 
 /* --- Phases -------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 #include "ops/known.h"
 #include "types/check.h"
 #include "types/resolve.h"
+#include "types/types.h"
 
 /* --- Derivatives ---------------------------------------------------------- */
 
@@ -155,7 +156,9 @@ static void refuse_call(Checker *c, const Expr *call, const Expr *assertion) {
   diag_note(d, assertion->span, "this condition does not hold here");
 }
 
-static void check_call(Checker *c, const Expr *call) {
+/* The condition that is known not to hold of the operands; NULL: none is. */
+static const Expr *broken_condition(Program *p, Arena *arena,
+                                    const Expr *call) {
   const Global *g = call->call.callee->g.global;
   const Expr *fn = g->definition ? g->definition->value : g->value;
   const Block *conditions = conditions_of(fn);
@@ -163,12 +166,20 @@ static void check_call(Checker *c, const Expr *call) {
     const Binding *b = &conditions->bindings[i];
     Known known;
     if (b->kind != BIND_ITEM || b->value->kind != EX_CALL) continue;
-    if (types_known_within(c->p, &c->arena, call, b->value->args[0], &known) &&
-        known.rank == 0 && dim_is(known.items[0], 0)) {
-      refuse_call(c, call, b->value);
-      return;
-    }
+    if (types_known_within(p, arena, call, b->value->args[0], &known) &&
+        known.rank == 0 && dim_is(known.items[0], 0))
+      return b->value;
   }
+  return NULL;
+}
+
+bool types_own_refused(Program *p, Arena *arena, const Expr *call) {
+  return broken_condition(p, arena, call) != NULL;
+}
+
+static void check_call(Checker *c, const Expr *call) {
+  const Expr *broken = broken_condition(c->p, &c->arena, call);
+  if (broken) refuse_call(c, call, broken);
 }
 
 static void check_calls_in(Checker *c, const Expr *root) {

@@ -1,10 +1,11 @@
 /* The checker's driver: its phases in order, and what is added to the program
  * when none of them reported an error.
  *
- *   resolve -> scc -> infer -> exhaust, effects -> join
+ *   resolve -> scc -> infer -> exhaust, effects -> rules -> join
  *
  * Errors do not stop the phases up to inference, which live with error types;
- * matches and effects are looked at only in a program that is right so far.
+ * matches, effects and the types of rules are looked at only in a program that
+ * is right so far.
  * Memory that ran out stops everything.
  *
  * All or nothing: names enter p->user and slots are given only in join_program.
@@ -20,12 +21,12 @@
 
 /* --- A run --------------------------------------------------------------- */
 
-static void checker_init(Checker *c, Program *p, Unit *unit) {
+static void checker_init(Checker *c, Program *p, Unit *unit, Scope *outer) {
   *c = (Checker){.p = p, .unit = unit, .mem = p->mem};
   c->errors_before = p->diags->errors;
   c->first_var = p->next_var_id;
   arena_init(&c->arena, c->mem);
-  scope_init(&c->scope, &p->user, c->mem);
+  scope_init(&c->scope, outer, c->mem);
   VEC_INIT(&c->defs, c->mem);
   VEC_INIT(&c->steps, c->mem);
   VEC_INIT(&c->adts, c->mem);
@@ -42,6 +43,7 @@ static void checker_init(Checker *c, Program *p, Unit *unit) {
   ptrmap_init(&c->dim_vars, c->mem);
   ptrmap_init(&c->no_ctors, c->mem);
   ptrmap_init(&c->rules, c->mem);
+  VEC_INIT(&c->rule_items, c->mem);
 }
 
 /* A Definition lives in the checker's arena, so globals must not point to it
@@ -69,6 +71,7 @@ static void checker_done(Checker *c) {
   ptrmap_done(&c->dim_vars);
   ptrmap_done(&c->no_ctors);
   ptrmap_done(&c->rules);
+  VEC_DONE(&c->rule_items);
   arena_done(&c->arena);
 }
 
@@ -158,6 +161,15 @@ static void make_steps(Checker *c) {
   }
 }
 
+/* What a function that is checked by instance can do is what its instances
+ * can. */
+static void join_effects(const Checker *c) {
+  for (size_t i = 0; i < c->instances.len; i++) {
+    const Global *g = c->instances.data[i]->global;
+    ((Global *)g->instance_of)->effects |= g->effects;
+  }
+}
+
 static void join_program(Checker *c) {
   Scope *user = &c->p->user;
   note_replaced(c);
@@ -167,10 +179,6 @@ static void join_program(Checker *c) {
   merge_names(&user->ctors, &c->scope.ctors);
   for (size_t i = 0; i < c->defs.len; i++)
     if (c->defs.data[i]->global) give_slot(c->p, c->defs.data[i]->global);
-  for (size_t i = 0; i < c->instances.len; i++) {
-    const Global *g = c->instances.data[i]->global;
-    ((Global *)g->instance_of)->effects |= g->effects;
-  }
   make_steps(c);
 }
 
@@ -223,14 +231,16 @@ static void find_types(Checker *c) {
 
 bool types_check(Program *p, Unit *unit) {
   Checker c;
-  checker_init(&c, p, unit);
+  checker_init(&c, p, unit, &p->user);
   find_types(&c);
   if (c.instances.len > 0 && went_well(&c)) scc_sort_again(&c);
   if (went_well(&c)) {
     exhaust_program(&c);
     effects_program(&c);
     operators_check_calls(&c);
+    join_effects(&c);
   }
+  rules_check(&c);
   if (types_too_deep(p->types) && went_well(&c))
     diag_error(p->diags, E0214, unit->items[0].span,
                "a type that follows from this text is nested too deeply");
@@ -244,12 +254,19 @@ bool types_check(Program *p, Unit *unit) {
   return ok;
 }
 
-const Type *types_of_function(Program *p, Unit *unit) {
+const Type *types_of_function(Checker *around, Unit *unit) {
   Checker c;
-  checker_init(&c, p, unit);
+  checker_init(&c, around->p, unit, &around->scope);
   find_types(&c);
   const Type *type =
       went_well(&c) ? c.defs.data[0]->global->type->result : NULL;
+  if (type && c.instances.len > 0) {
+    DiagsMark mark = diags_mark(c.p->diags);
+    scc_sort_again(&c);
+    effects_program(&c);
+    join_effects(&c);
+    if (!mem_exhausted(c.mem)) diags_return(c.p->diags, mark);
+  }
   instances_forget(&c, 0);
   adt_instances_forget(&c, 0);
   checker_done(&c);

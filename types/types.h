@@ -23,10 +23,6 @@
  * nothing of the unit is in scope; the caller drops the unit. */
 bool types_check(Program *p, Unit *unit);
 
-/* The type of what the one function of a parsed unit gives; NULL after
- * reporting.  Nothing of the unit enters the program. */
-const Type *types_of_function(Program *p, Unit *unit);
-
 /* Finds again what a pass broke in a checked unit and its imports, whose names
  * and types hold: the effects of functions, and the values of `let`s.  False
  * when memory runs out. */
@@ -80,6 +76,10 @@ bool types_known(Program *p, Arena *arena, const Expr *e, struct Known *out);
 /* The same of what stands in the body of the function that a call names. */
 bool types_known_within(Program *p, Arena *arena, const Expr *call,
                         const Expr *e, struct Known *out);
+
+/* Is a condition of the operator of a text's own that the call names known not
+ * to hold of its operands? */
+bool types_own_refused(Program *p, Arena *arena, const Expr *call);
 
 /* Is every shape in the user's own texts known before the program runs?  Where
  * one is not, E0306 says where that comes from and what it reaches. */

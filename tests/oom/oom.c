@@ -303,6 +303,7 @@ static const char *const commands[][WORDS] = {
      "LambdaUnlift,EliminateCommonSubexpr,DeadCodeElimination,"
      "RemoveUnusedFunctions"},
     {"opt", "--rules", "tests/rules/page.rly"},
+    {"opt", "--rules", "tests/rules/own.rly"},
     {"opt", "--saturate", "--fast-math", "--rules",
      "docs/optimiser/regroup.rly"},
     {"opt", "--reduce", "! grep -q ref_write"},

@@ -67,6 +67,13 @@ holds('rules: allocations of a check fail', -s => 29, -c => 'check',
 holds('verify: allocations fail', -s => 211, -c => 'verify',
       file => 'tests/rules/page.rly');
 
+# Rules about operators of a text's own: as a program, refuted, and applied to a
+# program that has the operators.
+holds("rules about operators: allocations of a $_ fail", -s => 97, -c => $_,
+      file => 'tests/rules/own.rly') for qw(check verify);
+holds('opt: allocations fail, where operators are introduced', -s => 211,
+      -c => 'opt', file => 'tests/oom/own.rly');
+
 # Rules that saturate: graphs of classes, on a program that they regroup.
 holds('opt --saturate: allocations fail', -s => 97, -c => 'opt',
       file => 'docs/optimiser/chain.rly');

@@ -295,7 +295,7 @@ static bool match_operands(RuleMatch *m, const OpInfo *op, const Expr *pattern,
 }
 
 /* A name that was looked through stays: a call that does more than compute
- * would do it twice. */
+ * would do it twice, here and in match_call. */
 static bool match_own(RuleMatch *m, const OwnOp *own, const Expr *pattern,
                       const Expr *e) {
   return expr_own(e) == own->found &&
@@ -315,6 +315,7 @@ static bool match_call(RuleMatch *m, const Expr *pattern, const Expr *e) {
            bind_var(m, rule_var(m->rule, pattern->call.callee), e->call.callee);
   }
   const Attrs *attrs = e->call.bound;
+  if (m->through && op->prints) return false;
   return expr_operator(e) == op && attrs && !attrs_have_operands(attrs) &&
          match_operands(m, op, pattern, e) &&
          match_attrs(m, op, pattern, attrs);

@@ -8,15 +8,15 @@
  *   %x + if (%c) {%y} else {%f(%z)}     x  c  if  y  else  z  call f  end
  *
  * Variables that are pure or constants, and branches without events, leave no
- * trace.  A call of an operator of a text's own is an event where the operator
- * does more than compute, such as print: of the operators of the table, a rule
- * calls none that does. */
+ * trace.  A call of an operator, of the table or of a text's own, is an event
+ * where the operator does more than compute, such as print. */
 #include "rules/rule.h"
 
 typedef enum EventKind {
   EVALUATE,
   CALL,
-  CALL_OWN, /* `var` is the place in the rule's `own` */
+  CALL_OWN, /* `var` is the place in the rule's `own`, */
+  CALL_OP,  /* an OpId */
   BEGIN_IF,
   BEGIN_ELSE,
   END_IF
@@ -26,7 +26,7 @@ typedef struct Event {
   EventKind kind;
   int var;
   int depth; /* of branches around it */
-  Span span;
+  const Expr *at;
 } Event;
 
 typedef struct Order {
@@ -35,8 +35,8 @@ typedef struct Order {
   Event events[2 * RULE_NODES_MAX];
 } Order;
 
-static void add(Order *o, EventKind kind, int var, Span span) {
-  o->events[o->count++] = (Event){kind, var, o->depth, span};
+static void add(Order *o, EventKind kind, int var, const Expr *at) {
+  o->events[o->count++] = (Event){kind, var, o->depth, at};
 }
 
 /* Does evaluating the variable leave no trace? */
@@ -49,20 +49,20 @@ static void list(Order *o, const Expr *e);
 static void list_if(Order *o, const Expr *e) {
   list(o, e->args[0]);
   int before = o->count;
-  add(o, BEGIN_IF, 0, e->span);
+  add(o, BEGIN_IF, 0, e);
   o->depth++;
   list(o, e->args[1]);
-  add(o, BEGIN_ELSE, 0, e->span);
+  add(o, BEGIN_ELSE, 0, e);
   list(o, e->args[2]);
   o->depth--;
   if (o->count == before + 2) o->count = before;
-  else add(o, END_IF, 0, e->span);
+  else add(o, END_IF, 0, e);
 }
 
 /* Bounded by RULE_NODES_MAX. */
 static void list(Order *o, const Expr *e) {
   int var = rule_var(o->rule, e);
-  if (var >= 0 && !is_pure(o->rule, var)) add(o, EVALUATE, var, e->span);
+  if (var >= 0 && !is_pure(o->rule, var)) add(o, EVALUATE, var, e);
   if (rule_is_number(e)) return;
   if (e->kind == EX_IF) {
     list_if(o, e);
@@ -74,32 +74,38 @@ static void list(Order *o, const Expr *e) {
   else
     for (int i = 0; i < e->count; i++) list(o, e->args[i]);
   int callee = e->kind == EX_CALL ? rule_var(o->rule, e->call.callee) : -1;
-  if (callee >= 0 && !is_pure(o->rule, callee)) add(o, CALL, callee, e->span);
+  if (callee >= 0 && !is_pure(o->rule, callee)) add(o, CALL, callee, e);
   int own = rule_own(o->rule, e);
   if (own >= 0 && o->rule->own[own].op->effects & OWN_EFFECTS)
-    add(o, CALL_OWN, own, e->span);
+    add(o, CALL_OWN, own, e);
+  const OpInfo *op = rule_op(e);
+  if (op && op->prints) add(o, CALL_OP, (int)op_id(op), e);
 }
 
-/* What an event is about: a variable or an operator of a text's own. */
+/* What an event is about: a variable, whether it is evaluated or called, or an
+ * operator. */
 typedef struct Subject {
-  bool own;
+  EventKind kind; /* EVALUATE of all variables */
   int at;
 } Subject;
 
-static bool is_about(const Event *e, Subject s) {
-  bool about = s.own ? e->kind == CALL_OWN : e->kind <= CALL;
-  return about && e->var == s.at;
-}
-
 static Subject subject_of(const Event *e) {
-  return (Subject){e->kind == CALL_OWN, e->var};
+  return (Subject){e->kind == CALL ? EVALUATE : e->kind, e->var};
 }
 
-static char sigil_of(Subject s) { return s.own ? '@' : '%'; }
+static bool is_about(const Event *e, Subject s) {
+  Subject other = subject_of(e);
+  return other.kind == s.kind && other.at == s.at;
+}
+
+static const char *sigil_of(Subject s) {
+  return s.kind == EVALUATE ? "%" : s.kind == CALL_OWN ? "@" : "";
+}
 
 static const char *name_of_subject(const Rule *rule, Subject s) {
-  return s.own ? rule->own[s.at].op->name->text
-               : rule->fn->params[s.at]->name->text;
+  return s.kind == EVALUATE   ? rule->fn->params[s.at]->name->text
+         : s.kind == CALL_OWN ? rule->own[s.at].op->name->text
+                              : op_info(s.at)->name;
 }
 
 /* How often that is evaluated whatever branch is taken, and at all. */
@@ -113,43 +119,44 @@ static int times(const Order *o, Subject s, bool surely) {
 static Span last_of(const Order *o, Subject s) {
   Span span = SPAN_NONE;
   for (int i = 0; i < o->count; i++)
-    if (is_about(&o->events[i], s)) span = o->events[i].span;
+    if (is_about(&o->events[i], s)) span = o->events[i].at->span;
   return span;
 }
 
 static void hint_pure(Diag *d, Subject s, const char *name) {
-  if (s.own) diag_hint(d, "`rly check --effects` shows what `@%s` does", name);
-  else
+  if (s.kind == EVALUATE)
     diag_hint(d,
               "where that is meant: when pure(%%%s), of an expression that "
               "does nothing but give its value",
               name);
+  else if (s.kind == CALL_OWN)
+    diag_hint(d, "`rly check --effects` shows what `@%s` does", name);
 }
 
 /* Is it evaluated as often on both sides?  False after a report. */
 static bool check_times(Program *p, const Rule *rule, const Order *left,
                         const Order *right, Subject s) {
-  char sigil = sigil_of(s);
+  const char *sigil = sigil_of(s);
   const char *name = name_of_subject(rule, s);
   int was = times(left, s, false), is = times(right, s, false);
   bool unasked = times(right, s, true) > times(left, s, true) &&
                  times(left, s, false) > times(left, s, true);
   if (was == is && !unasked) return true;
   Span at = is > 0 ? last_of(right, s) : rule->right->span;
-  const char *has = s.own ? "has" : "may have";
+  const char *has = s.kind == EVALUATE ? "may have" : "has";
   Diag *d;
   if (unasked)
     d = diag_error(p->diags, E0905, at,
-                   "the left side evaluates `%c%s` in one branch only, the "
+                   "the left side evaluates `%s%s` in one branch only, the "
                    "right one in any case",
                    sigil, name);
   else if (is == 0)
     d = diag_error(p->diags, E0904, at,
-                   "the right side drops `%c%s`, which %s an effect", sigil,
+                   "the right side drops `%s%s`, which %s an effect", sigil,
                    name, has);
   else
     d = diag_error(p->diags, E0904, at,
-                   "the right side evaluates `%c%s` %s often than the left "
+                   "the right side evaluates `%s%s` %s often than the left "
                    "one, and it %s an effect",
                    sigil, name, is > was ? "more" : "less", has);
   if (was > 0)
@@ -161,33 +168,56 @@ static bool check_times(Program *p, const Rule *rule, const Order *left,
 static void report(Program *p, const Rule *rule, const Order *left,
                    const Order *right) {
   for (int i = 0; i < rule->fn->param_count; i++)
-    if (!check_times(p, rule, left, right, (Subject){false, i})) return;
-  for (int i = 0; i < rule->own_count; i++)
-    if (!check_times(p, rule, left, right, (Subject){true, i})) return;
+    if (!check_times(p, rule, left, right, (Subject){EVALUATE, i})) return;
+  const Order *sides[] = {left, right};
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < sides[side]->count; i++) {
+      const Event *e = &sides[side]->events[i];
+      bool call = e->kind == CALL_OWN || e->kind == CALL_OP;
+      if (call && !check_times(p, rule, left, right, subject_of(e))) return;
+    }
   int i = 0;
   while (left->events[i].kind == right->events[i].kind &&
          left->events[i].var == right->events[i].var)
     i++;
   const Event *first = &right->events[i];
   Diag *d;
-  if (first->kind > CALL_OWN)
-    d = diag_error(p->diags, E0904, first->span,
+  if (first->kind > CALL_OP)
+    d = diag_error(p->diags, E0904, first->at->span,
                    "the right side branches before it has evaluated what the "
                    "left one has");
   else
-    d = diag_error(p->diags, E0904, first->span,
-                   "the right side evaluates `%c%s` earlier than the left one",
+    d = diag_error(p->diags, E0904, first->at->span,
+                   "the right side evaluates `%s%s` earlier than the left one",
                    sigil_of(subject_of(first)),
                    name_of_subject(rule, subject_of(first)));
-  diag_note(d, left->events[i].span, "first on the left side");
-  const char *pure = first->kind <= CALL
-                         ? rule->fn->params[first->var]->name->text
-                     : rule->fn->param_count ? rule->fn->params[0]->name->text
-                                             : "x";
-  diag_hint(d,
-            "the order of effects would change; where all variables but one "
-            "are pure it cannot: when pure(%%%s)",
-            pure);
+  diag_note(d, left->events[i].at->span, "first on the left side");
+  int var = first->kind <= CALL ? first->var : 0;
+  bool call = first->kind == CALL_OWN || first->kind == CALL_OP;
+  if (!call && var < rule->fn->param_count)
+    diag_hint(d,
+              "the order of effects would change; where all variables but one "
+              "are pure it cannot: when pure(%%%s)",
+              rule->fn->params[var]->name->text);
+}
+
+/* What a call does may depend on its operands: they must be the same
+ * expressions.  False after a report. */
+static bool check_operands(Program *p, const Rule *rule, const Order *left,
+                           const Order *right) {
+  for (int i = 0; i < left->count; i++) {
+    const Event *was = &left->events[i], *is = &right->events[i];
+    bool call = is->kind == CALL_OWN || is->kind == CALL_OP;
+    if (!call || expr_equal(p->mem, was->at, is->at)) continue;
+    Subject s = subject_of(is);
+    Diag *d = diag_error(p->diags, E0904, is->at->span,
+                         "the right side calls `%s%s`, which has an effect, "
+                         "with other operands than the left one",
+                         sigil_of(s), name_of_subject(rule, s));
+    diag_note(d, was->at->span, "called here on the left side");
+    return false;
+  }
+  return true;
 }
 
 bool rule_check_order(Program *p, const Rule *rule) {
@@ -199,5 +229,5 @@ bool rule_check_order(Program *p, const Rule *rule) {
     same = left.events[i].kind == right.events[i].kind &&
            left.events[i].var == right.events[i].var;
   if (!same) report(p, rule, &left, &right);
-  return same;
+  return same && check_operands(p, rule, &left, &right);
 }

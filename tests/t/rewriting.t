@@ -64,6 +64,18 @@ becomes('%a: Tensor[(2, 3), bool]', 'reshape(%a, newshape=[-1])',
 becomes('%a: Tensor[(2, ?), bool]', 'reshape(%a, newshape=[-1])',
         'reshape(%a, newshape=[-1])', 'a shape that is not static');
 
+# What prints is left where it is.
+my $prints = spew(scratch('prints.rly'),
+  'rule @r(%x: int32) { (print(%x), 1) } => { (print(%x), 2) }');
+gives(rly('opt', '--rules', $prints, spew(scratch('p.rly'), <<'END')), 0,
+def @f(%a: int32) {
+  let %u = print(%a);
+  ((%u, 1), (print(%a), 1))
+}
+END
+      qr/= print\(%a\);\s+\(\(%u, 1\), \(print\(%a\), 2\)\)/, '',
+      'what prints is not repeated');
+
 # Constants that the right side computes, and shapes that broadcast: expected
 # numbers are those of int8, which wraps, and of float16's greatest, 65504.
 my $numbers = spew(scratch('numbers.rly'), 'rule @join[s: Shape, d: DType](

@@ -5,11 +5,15 @@
  *           them, and the tiles go on from the sums of the rows before, which
  *           changes no bit: a sum is one chain over the rows.
  *   sum     PARTS partial sums, row r in part r % PARTS, folded in halves: the
- *           order of ref/reduce_body.h. */
+ *           order of ref/reduce_body.h.
+ *
+ * Threads share the rows that are transposed, the panels of a product, and the
+ * columns of a sum. */
 #include "kernels/rows.h"
 
 #include "kernels/drive/product.h"
 #include "kernels/kernel.h"
+#include "kernels/parallel.h"
 
 #include <string.h>
 
@@ -109,34 +113,58 @@ static void fill_from_rows(const void *source, int64_t k, int n, int64_t column,
            (size_t)(width - columns) * sizeof *panel);
 }
 
-/* Writes the transpose of n rows from `row` on.  Blocks of few rows are joined
- * first, some rows at a time, since the copy that transposes works on squares;
- * `stage` has room for STAGE rows. */
+/* The transpose of n rows from `row` on.  Blocks of few rows are joined first,
+ * some rows at a time, since the copy that transposes works on squares; each
+ * thread has a stage of STAGE rows for that. */
 enum { STAGE = 64, SQUARE = 16 };
 
-static void turn_rows(const Rows *rows, int64_t row, int64_t n, float *stage,
-                      float *to) {
-  if (rows->count >= SQUARE * rows->blocks.count) {
-    copy_rows(rows, row, n, 0, rows->columns, to, 1, n);
-    return;
-  }
-  for (int64_t at = 0; at < n; at += STAGE) {
-    int64_t count = n - at < STAGE ? n - at : STAGE;
-    copy_rows(rows, row + at, count, 0, rows->columns, stage, rows->columns, 1);
+typedef struct Turning {
+  const OpCall *call;
+  const Rows *rows;
+  int64_t row, n;
+  float *stages, *to;
+} Turning;
+
+/* Pieces are of STAGE rows. */
+static bool turn_share(const void *data, const Share *share) {
+  const Turning *t = data;
+  const Rows *rows = t->rows;
+  int64_t end = share->to * STAGE < t->n ? share->to * STAGE : t->n;
+  float *stage = t->stages + share->worker * STAGE * rows->columns;
+  bool few = rows->count < SQUARE * rows->blocks.count;
+  for (int64_t at = share->from * STAGE; at < end; at += STAGE) {
+    int64_t count = end - at < STAGE ? end - at : STAGE;
+    if (op_stopped(t->call)) return false;
+    if (!few) {
+      copy_rows(rows, t->row + at, count, 0, rows->columns, t->to + at, 1,
+                t->n);
+      continue;
+    }
+    copy_rows(rows, t->row + at, count, 0, rows->columns, stage, rows->columns,
+              1);
     int64_t shape[] = {count, rows->columns};
     Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, stage);
-    Tensor into = tensor_on_data(DT_FLOAT32, 2, shape, to + at);
+    Tensor into = tensor_on_data(DT_FLOAT32, 2, shape, t->to + at);
     into.strides[0] = 1;
-    into.strides[1] = n;
+    into.strides[1] = t->n;
     tensor_copy_into(&into, &from);
   }
+  return true;
+}
+
+/* How many threads turn n rows, by the time that an element takes. */
+static int turn_threads(const OpCall *call, const Rows *rows, int64_t n) {
+  enum { PICOSECONDS = 500 };
+  double time = 1e-3 * PICOSECONDS * (double)n * (double)rows->columns;
+  return parallel_threads(call, (n + STAGE - 1) / STAGE, time);
 }
 
 /* Fills in p->out, the product of all rows. */
 static bool multiply(const OpCall *call, Product *p, const Rows *a,
                      const Rows *b) {
   int64_t depth = a->count < DEPTH ? a->count : DEPTH;
-  size_t bytes = (size_t)(p->m * (depth + STAGE)) * sizeof(float);
+  int threads = turn_threads(call, a, depth);
+  size_t bytes = (size_t)(p->m * (depth + threads * STAGE)) * sizeof(float);
   float *room = mem_alloc_aligned(call->heap->mem, bytes);
   if (!room) return false;
   bool ok = true;
@@ -146,8 +174,10 @@ static bool multiply(const OpCall *call, Product *p, const Rows *a,
     p->k = a->count - row < depth ? a->count - row : depth;
     p->more = row > 0;
     p->a = (Matrix){DT_FLOAT32, (char *)room, p->k, 1};
-    turn_rows(a, row, p->k, room + p->m * depth, room);
-    ok = product_of_panels(call, p, &panels);
+    Turning turning = {call, a, row, p->k, room + p->m * depth, room};
+    ok = parallel_run(call, threads, (p->k + STAGE - 1) / STAGE, turn_share,
+                      &turning) &&
+         product_of_panels(call, p, &panels);
   }
   mem_free_aligned(call->heap->mem, room, bytes);
   return ok;
@@ -215,29 +245,62 @@ Tensor *rows_product(const OpCall *call, RowBlocks a, RowBlocks b) {
 
 /* --- Sums ---------------------------------------------------------------- */
 
-static void add_row(float *to, const Tensor *t, int64_t row, int64_t n) {
-  const float *x = (const float *)t->data + row * t->strides[0];
+typedef struct Summing {
+  const OpCall *call;
+  RowBlocks blocks;
+  int64_t n; /* columns */
+  float *parts, *out;
+} Summing;
+
+static void add_row(float *to, const Tensor *t, int64_t row, int64_t column,
+                    int64_t n) {
   int64_t step = t->strides[1];
+  const float *x = (const float *)t->data + row * t->strides[0] + column * step;
   for (int64_t j = 0; j < n; j++) to[j] += x[j * step];
+}
+
+/* Pieces are of GROUP columns. */
+static bool sum_share(const void *data, const Share *share) {
+  const Summing *s = data;
+  int64_t from = share->from * GROUP, r = 0;
+  int64_t n = (share->to * GROUP < s->n ? share->to * GROUP : s->n) - from;
+  float *parts = s->parts + from;
+  for (int64_t i = 0; i < s->blocks.count; i++) {
+    const Tensor *t = s->blocks.of[i];
+    if (op_stopped(s->call)) return false;
+    for (int64_t row = 0; row < t->shape[0]; row++, r++)
+      add_row(parts + r % PARTS * s->n, t, row, from, n);
+  }
+  for (int half = PARTS / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; i++)
+      for (int64_t j = 0; j < n; j++)
+        parts[i * s->n + j] += parts[(half + i) * s->n + j];
+  memcpy(s->out + from, parts, (size_t)n * sizeof *parts);
+  return true;
+}
+
+static int sum_threads(const OpCall *call, RowBlocks x, int64_t pieces) {
+  enum { PICOSECONDS = 300 };
+  double time = 0;
+  for (int64_t i = 0; i < x.count; i++)
+    time += 1e-3 * PICOSECONDS * (double)tensor_count(x.of[i]);
+  return parallel_threads(call, pieces, time);
 }
 
 Tensor *rows_sum(const OpCall *call, RowBlocks x) {
   Heap *heap = call->heap;
-  int64_t n = x.of[0]->shape[1], r = 0;
+  int64_t n = x.of[0]->shape[1], pieces = (n + GROUP - 1) / GROUP;
   size_t bytes = PARTS * (size_t)n * sizeof(float);
   Tensor *out = tensor_new(heap, DT_FLOAT32, 1, &n);
   float *parts = out ? mem_alloc_aligned(heap->mem, bytes + 1) : NULL;
   bool ok = parts != NULL;
-  if (ok) memset(parts, 0, bytes);
-  for (int64_t i = 0; ok && i < x.count; i++) {
-    for (int64_t row = 0; row < x.of[i]->shape[0]; row++, r++)
-      add_row(parts + r % PARTS * n, x.of[i], row, n);
-    ok = !op_stopped(call);
+  if (ok) {
+    memset(parts, 0, bytes);
+    Summing summing = {call, x, n, parts, (float *)out->data};
+    ok = parallel_run(call, sum_threads(call, x, pieces), pieces, sum_share,
+                      &summing);
+    mem_free_aligned(heap->mem, parts, bytes + 1);
   }
-  for (int half = PARTS / 2; ok && half > 0; half /= 2)
-    for (int64_t j = 0; j < half * n; j++) parts[j] += parts[half * n + j];
-  if (ok) memcpy(out->data, parts, (size_t)n * sizeof *parts);
-  if (parts) mem_free_aligned(heap->mem, parts, bytes + 1);
   if (!ok && out) tensor_drop(heap, out);
   return ok ? out : NULL;
 }

@@ -90,6 +90,17 @@ static void test_bits(void **state) {
     }
 }
 
+/* As many rows as two threads share, to transpose and to sum: blocks of one
+ * row, which are joined, and longer ones. */
+static void test_threads(void **state) {
+  (void)state;
+  int64_t lengths[BLOCKS_MOST];
+  for (int by = 1; by <= 37; by += 36) {
+    for (int i = 0; i < BLOCKS_MOST; i++) lengths[i] = by;
+    check(by == 1 ? 2000 : 400, 70, BLOCKS_MOST, lengths, false);
+  }
+}
+
 static void test_fit(void **state) {
   (void)state;
   Bench b;
@@ -145,9 +156,8 @@ static void test_stop(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bits),
-      cmocka_unit_test(test_fit),
-      cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_bits), cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_fit),  cmocka_unit_test(test_empty),
       cmocka_unit_test(test_stop),
   };
   return RUN_TESTS(tests);

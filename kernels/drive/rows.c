@@ -8,7 +8,7 @@
  *           order of ref/reduce_body.h.
  *
  * Threads share the rows that are transposed, the panels of a product, and the
- * columns of a sum. */
+ * partial sums. */
 #include "kernels/rows.h"
 
 #include "kernels/drive/product.h"
@@ -248,59 +248,55 @@ Tensor *rows_product(const OpCall *call, RowBlocks a, RowBlocks b) {
 typedef struct Summing {
   const OpCall *call;
   RowBlocks blocks;
-  int64_t n; /* columns */
-  float *parts, *out;
+  int64_t n;    /* columns */
+  float *parts; /* PARTS rows */
 } Summing;
 
-static void add_row(float *to, const Tensor *t, int64_t row, int64_t column,
-                    int64_t n) {
+static void add_row(float *to, const Tensor *t, int64_t row, int64_t n) {
+  const float *x = (const float *)t->data + row * t->strides[0];
   int64_t step = t->strides[1];
-  const float *x = (const float *)t->data + row * t->strides[0] + column * step;
   for (int64_t j = 0; j < n; j++) to[j] += x[j * step];
 }
 
-/* Pieces are of GROUP columns. */
+/* Pieces are partial sums, each of every PARTS-th row. */
 static bool sum_share(const void *data, const Share *share) {
   const Summing *s = data;
-  int64_t from = share->from * GROUP, r = 0;
-  int64_t n = (share->to * GROUP < s->n ? share->to * GROUP : s->n) - from;
-  float *parts = s->parts + from;
+  int64_t r = 0;
   for (int64_t i = 0; i < s->blocks.count; i++) {
     const Tensor *t = s->blocks.of[i];
     if (op_stopped(s->call)) return false;
-    for (int64_t row = 0; row < t->shape[0]; row++, r++)
-      add_row(parts + r % PARTS * s->n, t, row, from, n);
+    for (int64_t row = 0; row < t->shape[0]; row++, r++) {
+      int64_t part = r % PARTS;
+      if (part >= share->from && part < share->to)
+        add_row(s->parts + part * s->n, t, row, s->n);
+    }
   }
-  for (int half = PARTS / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; i++)
-      for (int64_t j = 0; j < n; j++)
-        parts[i * s->n + j] += parts[(half + i) * s->n + j];
-  memcpy(s->out + from, parts, (size_t)n * sizeof *parts);
   return true;
 }
 
-static int sum_threads(const OpCall *call, RowBlocks x, int64_t pieces) {
+static int sum_threads(const OpCall *call, RowBlocks x) {
   enum { PICOSECONDS = 300 };
   double time = 0;
   for (int64_t i = 0; i < x.count; i++)
     time += 1e-3 * PICOSECONDS * (double)tensor_count(x.of[i]);
-  return parallel_threads(call, pieces, time);
+  return parallel_threads(call, PARTS, time);
 }
 
 Tensor *rows_sum(const OpCall *call, RowBlocks x) {
   Heap *heap = call->heap;
-  int64_t n = x.of[0]->shape[1], pieces = (n + GROUP - 1) / GROUP;
+  int64_t n = x.of[0]->shape[1];
   size_t bytes = PARTS * (size_t)n * sizeof(float);
   Tensor *out = tensor_new(heap, DT_FLOAT32, 1, &n);
   float *parts = out ? mem_alloc_aligned(heap->mem, bytes + 1) : NULL;
   bool ok = parts != NULL;
-  if (ok) {
-    memset(parts, 0, bytes);
-    Summing summing = {call, x, n, parts, (float *)out->data};
-    ok = parallel_run(call, sum_threads(call, x, pieces), pieces, sum_share,
-                      &summing);
-    mem_free_aligned(heap->mem, parts, bytes + 1);
-  }
+  if (ok) memset(parts, 0, bytes);
+  Summing summing = {call, x, n, parts};
+  ok = ok &&
+       parallel_run(call, sum_threads(call, x), PARTS, sum_share, &summing);
+  for (int half = PARTS / 2; ok && half > 0; half /= 2)
+    for (int64_t j = 0; j < half * n; j++) parts[j] += parts[half * n + j];
+  if (ok) memcpy(out->data, parts, (size_t)n * sizeof *parts);
+  if (parts) mem_free_aligned(heap->mem, parts, bytes + 1);
   if (!ok && out) tensor_drop(heap, out);
   return ok ? out : NULL;
 }

@@ -20,6 +20,7 @@
  * small copy.  Other dtypes are converted on the way in and out. */
 #include "kernels/drive/product.h"
 
+#include "kernels/drive/move.h"
 #include "kernels/kernel.h"
 #include "kernels/pack.h"
 #include "kernels/parallel.h"
@@ -458,16 +459,17 @@ static bool is_worth_turning(const Product *p) {
 static bool run_turned(OpCall *call, Product *p, const Panels *b) {
   size_t bytes = (size_t)(p->m * p->k) * sizeof(float);
   float *room = mem_alloc_aligned(call->heap->mem, bytes);
+  bool ok = true;
   if (room) {
     int64_t shape[] = {p->m, p->k};
     Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, p->a.data);
     from.strides[0] = p->a.row_step;
     from.strides[1] = p->a.column_step;
     Tensor to = tensor_on_data(DT_FLOAT32, 2, shape, room);
-    tensor_copy_into(&to, &from);
+    ok = copy_into(call, &to, &from);
     p->a = own_matrix(p->a.dtype, room, p->k);
   }
-  bool ok = product_of_panels(call, p, b);
+  ok = ok && product_of_panels(call, p, b);
   if (room) mem_free_aligned(call->heap->mem, room, bytes);
   return ok;
 }

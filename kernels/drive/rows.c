@@ -11,6 +11,7 @@
  * partial sums. */
 #include "kernels/rows.h"
 
+#include "kernels/drive/move.h"
 #include "kernels/drive/product.h"
 #include "kernels/kernel.h"
 #include "kernels/parallel.h"
@@ -207,7 +208,7 @@ static bool multiply_swapped(const OpCall *call, const Product *p,
     from.strides[0] = 1;
     from.strides[1] = p->m;
     Tensor into = tensor_on_data(DT_FLOAT32, 2, shape, p->out.data);
-    tensor_copy_into(&into, &from);
+    ok = copy_into(call, &into, &from);
   }
   mem_free_aligned(mem, room, bytes);
   return ok;

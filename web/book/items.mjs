@@ -124,7 +124,7 @@ export function entries_of(session, load) {
   for (const entry of entries.filter((e) => e.trim())) {
     const file = /^:(?:load|l) (\S+)$/.exec(entry)?.[1];
     const text = bare(entry).replace(/%it\b/g, () => `(${it})`);
-    for (const name of FOR_GOOD.test(text) ? defined_by(text) : []) {
+    for (const name of FOR_GOOD.test(text) ? new Set(defined_by(text)) : []) {
       if (defined.has(name)) return '';
       defined.add(name);
     }

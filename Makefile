@@ -23,6 +23,8 @@ RLY := $(B)/rly$(SUFFIX)
 LIB := $(B)/parts.a
 STATIC := $(B)/librly.a
 TEAM := $(if $(filter 1,$(MPI)),$(B)/rly-mpi.so)
+# What `rly serve-docs` starts; a module of WebAssembly starts nothing.
+SERVER := $(if $(filter wasm,$(MODE)),,$(B)/rly-serve-docs)
 SO  := $(B)/librly.so
 Q   := $(if $(V),,@)
 
@@ -190,7 +192,7 @@ fuzz_attrs := $(B)/fuzz/attrs
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(RLY) $(TEAM) ## build/MODE/rly (the default)
+all: $(RLY) $(TEAM) $(SERVER) ## build/MODE/rly (the default)
 lib: $(STATIC) $(SO) ## build/MODE/librly.a and librly.so
 units: $(units) ## the C unit tests, without running them
 
@@ -201,6 +203,10 @@ $(RLY): LINK += $(if $(x86),-Xlinker -z -Xlinker pack-relative-relocs)
 $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(LINK) $(RLY_LINK) $^ $(RLY_ONNX) $(LDLIBS) -o $@
+
+$(B)/rly-serve-docs: web/serve.c $(B)/flags
+	@echo "  link  $@"
+	$(Q)$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(LDFLAGS) $< -o $@
 
 # What `rly train` loads where mpirun started it.
 $(B)/rly-mpi.so: team/mpi/mpi.c team/team.h $(B)/flags | $(gen_hdr)
@@ -692,6 +698,7 @@ fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
 install: all lib ## into $(DESTDIR)$(PREFIX); places above in the Makefile
 	install -D -m 755 $(RLY) $(bin)/rly
 	$(if $(TEAM),install -D -m 644 $(TEAM) $(bin)/../lib/rly/rly-mpi.so)
+	install -D -m 755 $(SERVER) $(bin)/../lib/rly/rly-serve-docs
 	install -D -m 644 include/rly.h $(DESTDIR)$(INCLUDEDIR)/rly.h
 	install -D -m 644 $(STATIC) $(dir)/librly.a
 	install -D -m 644 $(SO) $(dir)/librly.so.$(VERSION)
@@ -706,6 +713,8 @@ install: all lib ## into $(DESTDIR)$(PREFIX); places above in the Makefile
 	for folder in $(vims); do for file in $(vimfiles); do \
 	  install -D -m 644 editors/vim/$$file $$folder/$$file; done; done
 	install -D -m 644 editors/emacs/rly-mode.el $(emacs)
+	if [ -d build/web ]; then install -d $(data)/rly && \
+	  cp -R build/web $(data)/rly/; fi
 
 STRIP ?= strip
 install-strip: install ## the same without what only debuggers read
@@ -714,11 +723,13 @@ install-strip: install ## the same without what only debuggers read
 	$(STRIP) --strip-debug $(dir)/librly.a
 
 uninstall:      ## remove what `make install` with the same settings put there
-	rm -f $(bin)/rly $(bin)/../lib/rly/rly-mpi.so $(DESTDIR)$(INCLUDEDIR)/rly.h \
+	rm -f $(bin)/rly $(addprefix $(bin)/../lib/rly/,rly-mpi.so rly-serve-docs) \
+	  $(DESTDIR)$(INCLUDEDIR)/rly.h \
 	  $(addprefix $(dir)/,librly.a librly.so.$(VERSION) $(SONAME) librly.so \
 	    pkgconfig/rly.pc) $(man)/man1/rly.1 $(man)/man3/librly.3 $(emacs) \
 	  $(foreach row,$(completions),$(lastword $(subst :, ,$(row)))) \
 	  $(foreach folder,$(vims),$(addprefix $(folder)/,$(vimfiles)))
+	rm -rf $(data)/rly/web
 
 # What is kept in git, and in gen/ what re2c, lemon and protoc-c make of it:
 # who builds from the archive needs none of them.

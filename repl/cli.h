@@ -38,7 +38,7 @@ typedef struct Cli {
   TextList state; /* of import */
   TextList exec;  /* of opt */
   TextList rules, rule;
-  uint64_t repeat, steps;
+  uint64_t repeat, steps, port;
   bool saturate; /* of opt */
   uint64_t trials, seed;
   double budget;
@@ -84,7 +84,8 @@ enum {
   IN_EXPORT = 1048576,
   IN_LSP = 2097152,
   IN_WATCH = 4194304,
-  IN_ALL = 8388607,
+  IN_SERVE = 8388608,
+  IN_ALL = 16777215,
 };
 
 /* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
@@ -223,6 +224,7 @@ int command_learn(const Cli *cli);
 int command_train(const Cli *cli);
 int command_lsp(const Cli *cli);
 int command_watch(const Cli *cli);
+int command_serve_docs(const Cli *cli);
 
 /* Prints an operator (false after saying that there is none of that name), and
  * the list of operators: those whose name or alias has this beginning, or else

@@ -63,6 +63,8 @@ static const Command commands[] = {
      "the tutorial at the prompt, with exercises: go on, or lesson N"},
     {"watch", "FILE.rly [ARGS...]", IN_WATCH, command_watch,
      "run a script again whenever it is saved, values beside its lines"},
+    {"serve-docs", "[FOLDER]", IN_SERVE, command_serve_docs,
+     "show the book and the playground to browsers of this machine"},
     {"lsp", "", IN_LSP, command_lsp,
      "the language server, for editors, on stdin and stdout"},
     {"help", "[COMMAND]", IN_HELP, command_help, "help on a command"},

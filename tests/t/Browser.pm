@@ -44,13 +44,12 @@ sub visit {
   my ($class, $wide, $high) = @_;
   my $site = 'build/web';
   return (undef, "no $site: make deps-web web") unless -e "$site/rly.wasm";
-  return (undef, 'no node') unless `node --version 2>/dev/null`;
   return (undef, 'no chromium: make deps-browser') unless installed();
   my ($page, $why) = $class->try('about:blank', $wide, $high);
   return (undef, "chromium does not start here: $why") if !$page;
-  $server = CORE::open(my $said, '-|', 'node', 'web/serve.mjs', $site, '0')
-    or die "node: $!\n";
-  chomp(my $url = <$said>);
+  $server = CORE::open(my $said, '-|', $ENV{RLY}, 'serve-docs', $site)
+    or die "$ENV{RLY}: $!\n";
+  my ($url) = <$said> =~ m{^(http://[\d.:]+/)} or die "rly serves nothing\n";
   $page->{server} = $said;
   # Perl waits for the server when it ends, so the server must end before.
   $SIG{__DIE__} = sub { kill 'KILL', $server unless $^S; die @_ };

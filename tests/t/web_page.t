@@ -1,13 +1,15 @@
 #!/usr/bin/env perl
 # The page of `make web` in a browser, as a visitor meets it: values beside
-# lines, a mistake, a hover, completion, formatting, the views, a link, an
-# endless loop stopped, a phone's width; nothing red in the console, and no
-# request to anywhere else.  tests/t/book_page.t does so with the book.
+# lines, a mistake, a hover, completion, formatting, the views, a link,
+# pictures, sliders, dropped files, an endless loop stopped, a phone's width;
+# nothing red in the console, and no request to anywhere else.
+# tests/t/book_page.t does so with the book.
 use strict;
 use warnings;
 use utf8;
 use lib 'tests/t';
 use Browser;
+use IO::Compress::Zip ();
 use Rly;
 use Test::More;
 use Time::HiRes qw(time sleep);
@@ -149,6 +151,86 @@ after(run => sub {
     . ' e.selectedIndex = 2; e.dispatchEvent(new Event("change")) })()');
 });
 is(values_seen(), '1; 2; (3, 4)', '... and an example runs');
+
+# Shades of a matrix: the least is the palest. A line for a vector, no picture
+# of a scalar.
+after(run => sub { write_text("[[1f, 2f], [3f, 4f]];\n[1f, 4f, 2f];\n7f;\n") });
+is($page->js('[...document.querySelectorAll(".value canvas")].map(c =>'
+             . ' c.ariaLabel).join("; ")'),
+   'shades from 1 to 4; a line from 1 to 4', 'pictures of tensors');
+is_deeply($page->js('(() => {'
+  . ' const c = document.querySelector(".value canvas");'
+  . ' return [[1, 1], [c.width - 2, c.height - 2]].map(([x, y]) =>'
+  . ' c.getContext("2d").getImageData(x, y, 1, 1).data[3]) })()'), [20, 255],
+  '... whose shades are by value');
+
+# A slider changes the number of its line.
+after(run => sub {
+  write_text("let %a = 0.25f; // \@slider(0, 1)\n%a * 2f;\n");
+});
+is(values_seen(), '0.5f', 'a number with a slider');
+after(run => sub {
+  $page->js('(() => { const s = document.querySelector(".slider");'
+    . ' s.value = 0.75; s.dispatchEvent(new Event("input")) })()');
+});
+is(values_seen(), '1.5f', '... which moves it');
+like(text_seen(), qr/^let %a = 0\.75f; /, '... in the text');
+
+# Files that are dropped are values of params, by their names. An npz file is an
+# archive of npy files, packed or not.
+sub npy {
+  my (@floats) = @_;
+  my $head = "{'descr': '<f4', 'fortran_order': False, 'shape': ("
+    . @floats . ',), }';
+  $head .= ' ' x (64 - (10 + length($head) + 1) % 64) . "\n";
+  return "\x93NUMPY\1\0" . pack('v/a* f<*', $head, @floats);
+}
+sub drop {
+  my ($name, $bytes) = @_;
+  $page->js('(() => { const all = new DataTransfer(); all.items.add(new File(['
+    . 'new Uint8Array([' . join(',', unpack 'C*', $bytes) . "])], '$name'));"
+    . ' dispatchEvent(new DragEvent("drop", {dataTransfer: all,'
+    . ' cancelable: true})) })()');
+}
+my $needs = "param \@x: Tensor[(?), float32];\nparam \@y: float32 = 1f;\n"
+  . "sum(\@x) * \@y;\n\@x;\n";
+after(run => sub { write_text($needs) });
+like(seen('#text'), qr/E0503/, 'a param without a value');
+after(run => sub { drop('x.npy', npy(1, 2, 4)) });
+is(values_seen(), '7f; Tensor[(3), float32] [1.0, 2.0, 4.0]',
+   'a file that is dropped is its value');
+for my $packed (0, 1) {
+  my $zip;
+  IO::Compress::Zip::zip(\npy(5, $packed), \$zip, Name => 'x.npy',
+    Method => $packed ? IO::Compress::Zip::ZIP_CM_DEFLATE()
+                      : IO::Compress::Zip::ZIP_CM_STORE());
+  after(run => sub { drop('all.npz', $zip) });
+  is(values_seen(), (5 + $packed) . "f; Tensor[(2), float32] [5.0, $packed.0]",
+     $packed ? '... or packed' : 'so is what an archive holds');
+}
+$page->click('#save');
+$page->wait_for('/result/.test(document.getElementById("status").textContent)');
+# The length of the header, the header, padded to eight bytes, and two float32.
+like(seen('#status'), qr/^result\.safetensors has \d+ bytes\./,
+     'a result is saved');
+drop('bad.txt', 'x');
+$page->wait_for('/none of/.test(document.getElementById("status").innerText)');
+after(run => sub { $page->click('#given button') });
+like(seen('#text'), qr/E0503/, 'a file is taken away again');
+after(run => sub { drop('p.rly', "1 + 2;\n") });
+is(values_seen(), '3', 'a program is opened');
+
+# A model becomes a program, and its weights are given.
+SKIP: {
+  rly('export', spew(scratch('model.rly'),
+    "def \@main(%x: Tensor[(2), float32]) { %x + [1f, 2f] }\n"),
+    '-o', scratch('model.onnx'));
+  skip 'this build has no ONNX', 2 if !-e scratch('model.onnx');
+  after(checked => sub { drop('model.onnx', slurp(scratch('model.onnx'))) });
+  like(text_seen(), qr/^def \@main\(%x: Tensor\[\(2\), float32\]\)/m,
+       'a model is imported');
+  is(seen('#given'), 'model.safetensors ×', '... with its weights');
+}
 
 # A phone.
 $page->width(375, 700);

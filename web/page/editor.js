@@ -13,6 +13,8 @@ import {Decoration, EditorView, WidgetType, drawSelection, highlightActiveLine,
   from '@codemirror/view';
 
 import {ask} from './language.js';
+import {picture, tensor_of} from './picture.js';
+import {sliders} from './slider.js';
 
 export const FILE = '/main.rly';
 const PAUSE = 120; // milliseconds after a key, before the program is looked at
@@ -46,7 +48,9 @@ class Value extends WidgetType {
   toDOM() {
     const span = document.createElement('span');
     span.className = 'value';
-    span.textContent = this.text;
+    const tensor = tensor_of(this.text);
+    if (tensor) span.append(picture(tensor));
+    span.append(this.text);
     return span;
   }
 }
@@ -130,8 +134,8 @@ const KINDS = {2: 'method', 3: 'function', 5: 'property', 6: 'variable', 7: 'cla
 /* --- The editor ---------------------------------------------------------------
  *
  * `engines` has `language`, which answers questions about the text, and
- * `runner`, which runs it; before they are there, the text is only edited.  `on`
- * has functions that are told how it goes:
+ * `runner`, which runs it; before they are there, the text is only edited.
+ * `given` are the values of params (given.js); there may be none.  `on` has functions that are told how it goes:
  *
  *   say(text)              in a word, for who waits
  *   checked(version)       colours and mistakes are there
@@ -140,8 +144,8 @@ const KINDS = {2: 'method', 3: 'function', 5: 'property', 6: 'variable', 7: 'cla
  *   before()               what else is to be run, before the values are
  *   ran(version, text, err, what)   what it printed, and what before() gave    */
 export class Editor {
-  constructor({parent, text, label, engines, on, keys = []}) {
-    Object.assign(this, {engines, on, version: 0});
+  constructor({parent, text, label, engines, on, given, keys = []}) {
+    Object.assign(this, {engines, on, given, version: 0});
     this.view = new EditorView({
       parent,
       state: EditorState.create({doc: text, extensions: [
@@ -157,7 +161,7 @@ export class Editor {
         ]),
         autocompletion({override: [(context) => this.complete(context)]}),
         hoverTooltip((view, at) => this.hover(at), {hoverTime: 250}),
-        colours.field, values.field,
+        colours.field, values.field, sliders,
         EditorView.updateListener.of((u) => {
           if (!u.docChanged) return;
           clearTimeout(this.timer);
@@ -180,7 +184,8 @@ export class Editor {
   }
 
   files() {
-    return {[FILE]: new TextEncoder().encode(this.source)};
+    return {...this.given?.files,
+            [FILE]: new TextEncoder().encode(this.source)};
   }
 
   ask(...questions) {
@@ -218,8 +223,9 @@ export class Editor {
       this.on.say('Running.');
     }, 150);
     const what = await this.on.before?.();
-    const shown = await this.engines.runner.run(['watch', '--once', FILE],
-                                                {files: this.files()});
+    const shown = await this.engines.runner.run(
+      ['watch', '--once', ...this.given?.words ?? [], FILE],
+      {files: this.files()});
     clearTimeout(waits);
     this.on.running(false);
     if (now !== this.version || !shown) return;

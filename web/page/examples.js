@@ -31,6 +31,10 @@ def @next() -> int32 {
 @next();
 (@next(), @next());
 `,
+  'A slider': `let %turns = 2f; // @slider(0, 6)
+let %x = arange(100f) / 100f;
+sin(%x * %turns * 6.2831855f);
+`,
   'A gradient': `def @loss(%w: Tensor[(2), float32]) -> float32 {
   let %d = %w - [1f, -2f];
   sum(%d * %d)

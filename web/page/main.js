@@ -4,6 +4,7 @@
 import {Editor, FILE} from './editor.js';
 import {start_engines} from './engine.js';
 import {examples} from './examples.js';
+import {Given} from './given.js';
 import {packed, unpacked} from './share.js';
 import {start_theme} from './theme.js';
 import {VIEWS} from './views.js';
@@ -12,7 +13,7 @@ const byId = (id) => document.getElementById(id);
 const say = (text) => byId('status').textContent = text;
 const count = (what, n) => document.documentElement.dataset[what] = n;
 
-const engines = {};
+const engines = {}, given = new Given();
 let editor, view = 'values';
 
 /* --- Views ------------------------------------------------------------------ */
@@ -31,7 +32,7 @@ function show_page(html) {
 
 async function run_view() {
   const {words, made: [file] = []} = VIEWS[view];
-  return words && engines.runner.run(words(FILE), {
+  return words && engines.runner.run(words(FILE, given.words), {
     files: editor.files(), wanted: file ? [file] : []});
 }
 
@@ -73,6 +74,65 @@ function make_tabs() {
   };
 }
 
+/* --- Files --------------------------------------------------------------------- */
+
+const RESULT = '/result.safetensors';
+
+// What was dropped, a button each, which takes it away.
+function show_given() {
+  byId('given').replaceChildren(...Object.keys(given.files).map((path) => {
+    const button = document.createElement('button');
+    button.textContent = `${path.slice(1)} ×`;
+    button.ariaLabel = `Take ${path.slice(1)} away`;
+    button.onclick = () => {
+      given.forget(path);
+      show_given();
+      editor.look();
+    };
+    return button;
+  }));
+}
+
+async function take(list) {
+  let program;
+  try {
+    for (const file of list)
+      program = await given.take(file.name, new Uint8Array(await file.arrayBuffer()),
+                                 (...how) => engines.runner.run(...how)) ?? program;
+  } catch (e) {
+    return say(e.message);
+  }
+  show_given();
+  if (program === undefined) editor.look();
+  else editor.source = program;
+}
+
+// The last value, or that of @main, as a file.
+async function save() {
+  engines.runner.stop();
+  const done = await engines.runner.run(
+    ['run', '--outputs', RESULT, ...given.words, FILE],
+    {files: editor.files(), wanted: [RESULT]});
+  const bytes = done?.made[RESULT];
+  if (!bytes) return say(done ? done.err.split('\n')[0] : 'Stopped.');
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([bytes]));
+  link.download = RESULT.slice(1);
+  link.click();
+  URL.revokeObjectURL(link.href);
+  say(`${link.download} has ${bytes.length} bytes.`);
+}
+
+function start_files() {
+  byId('save').onclick = save;
+  byId('open').onchange = (e) => take(e.target.files);
+  addEventListener('dragover', (e) => e.preventDefault());
+  addEventListener('drop', (e) => {
+    e.preventDefault();
+    if (e.dataTransfer.files.length) take(e.dataTransfer.files);
+  });
+}
+
 /* --- Beginning ------------------------------------------------------------- */
 
 async function share() {
@@ -104,8 +164,9 @@ async function begin() {
     ? await unpacked(location.hash.slice(1)) : undefined;
   const names = Object.keys(examples);
   editor = new Editor({parent: byId('editor'), label: 'Program', engines, on,
-                       text: shared ?? examples[names[0]]});
+                       given, text: shared ?? examples[names[0]]});
   make_tabs();
+  start_files();
   for (const name of names) byId('examples').add(new Option(name));
   byId('examples').onchange = (e) => editor.source = examples[e.target.value];
   byId('format').onclick = () => editor.format();

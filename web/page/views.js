@@ -1,4 +1,5 @@
-// The views, a row each: what the tab says, and the words that make it.  `made`
+// The views, a row each: what the tab says, and the words that make it, with
+// those that give values to params where the command takes them.  `made`
 // are files that the program writes, `page` says that it prints HTML; without
 // words a view has what the program printed.
 const OUT = '/view.html';
@@ -7,7 +8,8 @@ export const VIEWS = {
   values: {title: 'Output', empty: 'Values stand beside their lines.'},
   steps: {
     title: 'Steps', made: [OUT],
-    words: (file) => ['step', '--html', OUT, '--steps', '300', file],
+    words: (file, given) => ['step', '--html', OUT, '--steps', '300', ...given,
+                              file],
   },
   passes: {
     title: 'Passes', made: [OUT],

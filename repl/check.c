@@ -11,6 +11,7 @@
  * --tail-calls adds a line for each recursive call. */
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/guard.h"
 
 /* Prints `@name : type`; with --effects, `@name : type ! effects`.  The sigil
  * is printed because `@x` and `%x` may both be defined. */
@@ -112,7 +113,7 @@ static void print_tail_calls(Host *h) {
 /* --static asks one question more, after the file was found correct: is every
  * shape a number before the program runs?  Definitions are printed only for a
  * file that passed, for an incorrect one has types that nobody chose. */
-static int check_file(Host *h, const char *path) {
+static int check_guarded(Host *h, const char *path) {
   rly_status status = host_add_file(h, path);
   if (status == RLY_OK && h->cli->statics &&
       !unit_is_static(h->program->ir, h->program->newest))
@@ -123,6 +124,14 @@ static int check_file(Host *h, const char *path) {
   if (status == RLY_OK && h->cli->tail_calls) print_tail_calls(h);
   if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
   return exit_status(status);
+}
+
+/* Types and effects are found and printed without a look at the clock. */
+static int check_file(Host *h, const char *path) {
+  guard_begin(h->cli, "checking");
+  int status = check_guarded(h, path);
+  guard_end();
+  return status;
 }
 
 /* Checks one file (`path` NULL: the text of -e or stdin) as a program with

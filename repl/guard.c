@@ -6,8 +6,7 @@
  * is also the only way, since the main thread may be inside read(2) on a pipe
  * that nobody writes, or in jansson.
  *
- * The state is static because there is one process to end; guards do not
- * nest. */
+ * The state is static because there is one process to end. */
 #include "repl/guard.h"
 
 #include <stdio.h>
@@ -24,6 +23,7 @@
 static Deadline deadline;
 static const char *work;
 static double limit; /* seconds */
+static int depth;    /* guards within one another */
 
 /* In the watching thread: the main one may be anywhere, so nothing is flushed
  * or freed.  A file half-written was not renamed yet.  write(2) and _exit(2)
@@ -47,10 +47,13 @@ static void end_process(void *unused) {
 }
 
 void guard_begin(const Cli *cli, const char *doing) {
+  if (depth++) return;
   limit = cli->limits.timeout;
   work = doing;
   double seconds = limit > 0 ? limit + GUARD_GRACE : 0;
   deadline_start(&deadline, seconds, end_process, NULL);
 }
 
-void guard_end(void) { deadline_end(&deadline); }
+void guard_end(void) {
+  if (!--depth) deadline_end(&deadline);
+}

@@ -94,8 +94,12 @@ static rly_status add_optimised(Host *h, int level, const char *path,
 }
 
 rly_status host_add_file(Host *h, const char *path) {
-  return strcmp(path, "-") ? rly_program_add_file(h->program, path, 0)
-                           : add_stdin(h);
+  guard_begin(h->cli, "reading the program");
+  rly_status status = strcmp(path, "-")
+                          ? rly_program_add_file(h->program, path, 0)
+                          : add_stdin(h);
+  guard_end();
+  return status;
 }
 
 static rly_status add_at_level(Host *h, int level) {

@@ -664,8 +664,7 @@ static int stream_program(Stream *st) {
     return host_usage(st->h,
                       "rly stream needs a file: rly stream FILE.rly "
                       "--step NAME --input FILE");
-  rly_status added =
-      rly_program_add_file(st->h->program, cli->words.items[0], 0);
+  rly_status added = host_add_file(st->h, cli->words.items[0]);
   if (added == RLY_OK) added = host_bind(st->h, 1, NULL);
   int status = exit_status(added);
   if (!status) status = find_step(st);

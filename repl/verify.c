@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "repl/guard.h"
 #include "repl/rules.h"
 #include "repl/verify.h"
 
@@ -337,8 +338,10 @@ static int verify_main(Host *h) {
   strbuf_init(&v.out, h->program->mem);
   VEC_INIT(&v.met, h->program->mem);
   bool ok = true;
+  guard_begin(cli, "verifying");
   for (int i = 0; i < cli->words.count && !v.stopped; i++)
     ok &= verify_file(&v, cli->words.items[i]);
+  guard_end();
   if (ok && !v.stopped) ok = rules_are_there(h, v.met.len, v.met.data);
   if (!v.stopped) host_report(h);
   VEC_DONE(&v.met);

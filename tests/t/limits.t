@@ -110,7 +110,9 @@ my $pipe = scratch('pipe');
 system('mkfifo', $pipe) == 0 or die;
 my $imports = spew(scratch('imports.rly'), qq(import "pipe";\n1;\n));
 for ([qw(reading run), $pipe], [qw(reading run), $imports],
-     [qw(reading test), $pipe], [qw(formatting fmt), $pipe]) {
+     [qw(reading test), $pipe], [qw(formatting fmt), $pipe],
+     [qw(checking check), $pipe], [qw(verifying verify), $pipe],
+     map { ['reading', $_, $pipe] } qw(gradcheck stream train)) {
   my ($doing, $command, $file) = @$_;
   times_out(qr/\A\z/, qr/\A\Qerror[E0703]: time limit of \E[\d.]+\ s\ reached
                         \ while\ $doing.*\n\z/x,

@@ -172,7 +172,9 @@ static void add_tensor(const Display *d, StrBuf *out, const rly_value *v,
 /* At most FIRST + LAST + 1 children of a node have a line.  So a tree of depth
  * 1 always fits into LINES lines, and the search for a depth (show) ends. */
 enum { FIRST = 12, LAST = 4, INDENT_MAX = 64 };
-enum { COUNTED = 1000000 }; /* values that are counted */
+/* Values that are counted in a drawing.  Once so many were met, a node counts
+ * few of its own: dozens of nodes may lead to the same exponentially many. */
+enum { COUNTED = 1000000, COUNTED_EACH = 10000 };
 
 /* An item of the explicit stack: a value still to be shown, or (NULL) the
  * number of values left out. */
@@ -191,6 +193,7 @@ typedef struct Tree {
             2]; /* whether the vertical line at that depth continues */
   int deep;     /* nodes at this depth have no children */
   int lines;
+  int64_t counted; /* values in nodes that have no children */
 } Tree;
 
 /* The field that continues a sequence: the last field, if it alone has the type
@@ -334,11 +337,11 @@ static void add_parts(Tree *t, const Node *node) {
   push_children(t, &c, count, node->depth + 1);
 }
 
-/* How many values lie in this one, up to COUNTED; what is shared counts as
- * often as it is met.  Counting each shared part as often as it is met is the
- * size of the value as it would be printed.  Without the bound, a value of n
- * cells in which each refers to the next twice would take 2^n visits. */
-static int64_t count_inside(Tree *t, rly_value *v) {
+/* How many values lie in this one, up to `most`; what is shared counts as often
+ * as it is met.  Counting each shared part as often as it is met is the size of
+ * the value as it would be printed.  Without the bound, a value of n cells in
+ * which each refers to the next twice would take 2^n visits. */
+static int64_t count_inside(Tree *t, rly_value *v, int64_t most) {
   VEC(rly_value *) rest;
   VEC_INIT(&rest, t->out->mem);
   VEC_PUSH(&rest, rly_value_keep(v));
@@ -347,7 +350,7 @@ static int64_t count_inside(Tree *t, rly_value *v) {
     rly_value *at = VEC_POP(&rest);
     /* Beyond the bound nothing more is pushed, but what is on the stack is
      * still popped: each entry is a reference that must be dropped. */
-    bool more = ++count < COUNTED && !store_should_stop(store_of(v->session));
+    bool more = ++count < most && !store_should_stop(store_of(v->session));
     int n = more && !is_tensor(at) ? rly_value_field_count(at) : 0;
     for (int i = 0; i < n; i++) {
       rly_value *field = rly_value_field(at, i);
@@ -366,11 +369,14 @@ static void add_closed(Tree *t, rly_value *v) {
   const char *name = rly_value_constructor(v);
   if (v->type->kind == TY_REF) name = "ref";
   if (!name) name = "tuple";
-  int64_t count = count_inside(t, v);
+  int64_t most = COUNTED - t->counted;
+  if (most < COUNTED_EACH) most = COUNTED_EACH;
+  int64_t count = count_inside(t, v, most);
+  t->counted += count;
   char text[64];
   int n = snprintf(text, sizeof text, " of %s%lld values",
-                   count >= COUNTED ? "more than " : "",
-                   (long long)(count >= COUNTED ? COUNTED : count));
+                   count >= most ? "more than " : "",
+                   (long long)(count >= most ? most : count));
   display_styled(t->d, t->out, STYLE_NAME, name, strlen(name));
   display_styled(t->d, t->out, STYLE_FACT, text, (size_t)n);
 }

@@ -2,9 +2,10 @@
  * that stepping does not change the session.
  *
  * A cell is copied once, however many ways lead to it, and so is written by all
- * of them; other values cannot be told from their copies and are copied for
- * each way.  Copies still to be made are on an explicit stack, each with the
- * place that it goes to.
+ * of them.  A tuple or a term cannot be told from its copy, but a value that
+ * shares its parts may be printed as 2^60 of them: one that several ways lead
+ * to is copied once for each import.  Copies still to be made are on an
+ * explicit stack, each with the place that it goes to.
  *
  * A function is the difficult case: the VM's closure is a code pointer and an
  * array of what was captured, without names, in the instance for some types.
@@ -33,6 +34,7 @@ typedef struct Import {
   StepMachine *m;
   Session *session;
   VEC(Wanted) todo;
+  PtrMap shared; /* a tuple or a term of several owners -> its copy */
 } Import;
 
 /* Copied rather than shared: the session may write over its own. */
@@ -53,10 +55,17 @@ static StepObj *fields_of(Import *im, StepObj *to, const Type *type, Value v) {
   return to;
 }
 
-static StepObj *data(Import *im, const Type *type, Value v) {
-  const Ctor *ctor = &type->adt->ctors[v.obj->tag];
-  StepObj *o = step_obj(im->m, V_DATA, (uint32_t)ctor->field_count);
-  if (o) o->ctor = ctor;
+/* What has no fields is no object of its own: its constructor's, or none. */
+static StepObj *cell(Import *im, const Type *type, Value v) {
+  const Ctor *ctor =
+      type->kind == TY_ADT ? &type->adt->ctors[v.obj->tag] : NULL;
+  int count = ctor ? ctor->field_count : type->count;
+  bool shared = count > 0 && v.obj->count > 1;
+  StepObj *o = shared ? ptrmap_get(&im->shared, v.obj) : NULL;
+  if (o) return o;
+  o = step_obj(im->m, ctor ? V_DATA : V_TUPLE, (uint32_t)count);
+  if (o && ctor) o->ctor = ctor;
+  if (o && shared) ptrmap_put(&im->shared, v.obj, o);
   return fields_of(im, o, type, v);
 }
 
@@ -186,9 +195,7 @@ static StepObj *copy(Import *im, const Type *type, Value v) {
   switch (type->kind) {
     case TY_TENSOR: return tensor(im->m, type, v);
     case TY_TUPLE:
-      return fields_of(im, step_obj(im->m, V_TUPLE, (uint32_t)type->count),
-                       type, v);
-    case TY_ADT: return data(im, type, v);
+    case TY_ADT: return cell(im, type, v);
     case TY_REF: return ref(im, type, v);
     case TY_FN: return function(im, type, v);
     default: return NULL;
@@ -200,12 +207,14 @@ static StepObj *copy(Import *im, const Type *type, Value v) {
 static StepObj *import(StepMachine *m, Session *s, const Type *type, Value v) {
   Import im = {.m = m, .session = s};
   VEC_INIT(&im.todo, m->mem);
+  ptrmap_init(&im.shared, m->mem);
   StepObj *whole = copy(&im, type, v);
   while (im.todo.len && !mem_exhausted(m->mem)) {
     Wanted w = VEC_POP(&im.todo);
     w.into->fields[w.field] = copy(&im, w.type, w.value);
   }
   VEC_DONE(&im.todo);
+  ptrmap_done(&im.shared);
   return mem_exhausted(m->mem) ? NULL : whole;
 }
 

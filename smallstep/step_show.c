@@ -1,5 +1,6 @@
 /* Values of the small-step machine as text: the display form, and JSON, as the
- * VM writes them (value/show.c), so that outputs can be compared.
+ * VM writes them (value/show.c), so that outputs can be compared; the display
+ * form is elided after as many values, too.
  *
  * The parts still to be written are on an explicit stack, so depth does not
  * matter: Cons(1, Nil) is pushed as the pieces
@@ -13,6 +14,8 @@
 
 #include <string.h>
 
+#include "value/show.h"
+
 /* An item of the stack: text; with `text` NULL a value; or the end of the cell
  * `closes`. */
 typedef struct Piece {
@@ -24,8 +27,9 @@ typedef struct Show {
   const StepMachine *m;
   StrBuf *out;
   int width;
-  VEC(Piece) todo; /* the next item last */
-  PtrMap open;     /* the cells that are being written -> their depth */
+  size_t limit, shown; /* values; no limit: 0 */
+  VEC(Piece) todo;     /* the next item last */
+  PtrMap open;         /* the cells that are being written -> their depth */
   uintptr_t depth;
 } Show;
 
@@ -63,14 +67,17 @@ static void show_piece(Show *w, Piece p,
   } else if (p.closes) {
     ptrmap_remove(&w->open, p.closes);
     w->depth--;
+  } else if (w->limit && w->shown >= w->limit) {
+    strbuf_add(w->out, "...");
   } else {
+    w->shown++;
     one(w, p.value);
   }
 }
 
-static void show(const StepMachine *m, StrBuf *out, int width, const StepObj *v,
-                 void (*one)(Show *w, const StepObj *v)) {
-  Show w = {.m = m, .out = out, .width = width};
+static void show(const StepMachine *m, StrBuf *out, int width, size_t limit,
+                 const StepObj *v, void (*one)(Show *w, const StepObj *v)) {
+  Show w = {.m = m, .out = out, .width = width, .limit = limit};
   VEC_INIT(&w.todo, m->program->mem);
   ptrmap_init(&w.open, m->program->mem);
   VEC_PUSH(&w.todo, (Piece){.value = v});
@@ -133,7 +140,7 @@ static void print_one(Show *w, const StepObj *v) {
 
 void step_print(const StepMachine *m, StrBuf *out, const StepValue *v,
                 int width) {
-  show(m, out, width, v, print_one);
+  show(m, out, width, VALUE_SHOWN, v, print_one);
 }
 
 /* --- JSON --------------------------------------------------------------- */
@@ -163,7 +170,7 @@ static void json_one(Show *w, const StepObj *v) {
 }
 
 void step_print_json(const StepMachine *m, StrBuf *out, const StepValue *v) {
-  show(m, out, 0, v, json_one);
+  show(m, out, 0, 0, v, json_one);
 }
 
 bool step_is_false(const StepValue *v) {

@@ -486,6 +486,19 @@ timed_session(sub {
   "$deep:limit timeout $_[0]\ndef \@l() -> int32 { \@l() }\n\@l()\n7\n"
 }, qr/\A7\n\z/, qr/\A<\d+>:1:\d+: error\[E0703\](?!.*error\[)/s,
               ':limit timeout');
+# A value of 60 cells that is printed as 2^60.
+my $sharing = "type T { L(int32), N(T, T) }\n"
+    . "def \@grow(%n: int32, %t: T) -> T "
+    . "{ if (%n == 0) { %t } else { \@grow(%n - 1, N(%t, %t)) } }\n"
+    . "let \@t = ref(\@grow(60, L(1)));\n";
+session("$sharing:state\n",
+        qr/\A\@t : ref\(T\[\]\) = .*than 1000000 .*than 10000 values/s, '',
+        ':state shows the beginning of a value that shares its parts');
+session("$sharing:watch \@t\n", qr/more than 10000 values/, '', '... :watch');
+session("$sharing:dbg ref_read(\@t)\n", qr/^N\((?:N\()+.*\.\.\.\)+\n\z/m,
+        '', '... :dbg');
+session("$sharing:cost ref_read(\@t)\n", qr/in all\n\z/, '', '... :cost');
+
 session(":limit space 3\n:limit depth x\n:limit steps 0\n", '',
         qr/(:limit: takes memory BYTES.*\n){3}/, ':limit says what it takes');
 session(":profile sum(ones(shape=[100], dtype=\"float32\"))\n1\n",

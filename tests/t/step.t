@@ -97,6 +97,16 @@ $run = patiently(sub { rly(@timed, $_[0]) },
                  sub { $_[0]{out} =~ /^stopped after/m });
 is($run->{status}, 3, 'a limit of time ends a run');
 like($run->{out}, qr/^stopped after \d+ steps: E0703: /m, '... and says so');
+# 60 terms within one another, each of which holds the next one twice.
+my $terms = spew(scratch('terms.rly'), "type T { L(int32), N(T, T) }\n",
+                 "def \@grow(%n: int32, %t: T) -> T ",
+                 "{ if (%n == 0) { %t } else { \@grow(%n - 1, N(%t, %t)) } }\n",
+                 "\@grow(60, L(1));\n");
+my $plain = rly($terms)->{out};
+like($plain, qr/\AN\((?:N\()+.*\.\.\.\)+\n\z/,
+     'a value is elided after 10,000 parts');
+$run = rly({in => "run\n"}, 'step', $terms);
+ok(index($run->{out}, "\n$plain") > 0, '... by the stepper, too');
 $run = rly({in => "back 30000\n"}, 'step', $loop);
 like($run->{out}, qr/^the record begins here, at step 1$/m,
      'so does the record');

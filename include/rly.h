@@ -243,6 +243,34 @@ bool rly_session_diagnostic_get(rly_session *s, size_t i, rly_diagnostic *out);
 bool rly_session_diagnostic_note(rly_session *s, size_t i, size_t k,
                                  rly_note *out);
 
+/* --- A log ----------------------------------------------------------------
+ * for hosts that keep one of their own. */
+
+typedef enum rly_log_level {
+  RLY_LOG_ERROR,
+  RLY_LOG_WARNING,
+  RLY_LOG_INFO, /* texts added, files of tensors and states read, written */
+} rly_log_level;
+typedef struct rly_log_entry {
+  rly_log_level level;
+  const char *message;              /* one line */
+  const rly_diagnostic *diagnostic; /* its parts; NULL: it is information */
+} rly_log_entry;
+typedef struct rly_log {
+  /* What it is given lives until it returns. */
+  void (*write)(void *data, const rly_log_entry *entry);
+  void *data;
+  rly_log_level most; /* levels after this one are left out */
+} rly_log;
+
+/* From now on `write` is given each diagnostic that is kept, of the context and
+ * of its sessions, when the call that reports it ends, whether or not anybody
+ * asks for it then; and what else the level says, when it is done.  NULL: not
+ * any more.  The struct is copied.  No other thread may use the context
+ * meanwhile.  `write` may be called on any thread that uses the context, and
+ * may not use what belongs to it, but for rly_session_interrupt. */
+rly_status rly_context_set_log(rly_context *cx, const rly_log *log);
+
 /* --- Programs ----------------------------------------------------------- */
 
 enum {

@@ -62,7 +62,7 @@ void place_give(rly_context *cx, Span span, rly_place *out) {
 }
 
 /* The texts are borrowed: they live until the diagnostics are cleared. */
-static bool fill_one(rly_context *cx, const Diags *diags, size_t i,
+bool diagnostic_give(rly_context *cx, const Diags *diags, size_t i,
                      rly_diagnostic *out) {
   if (!out || i >= diags->list.len) return false;
   const Diag *d = diags->list.data[i];
@@ -143,7 +143,7 @@ char *rly_diagnostics_json(rly_context *cx) {
 bool rly_diagnostic_get(rly_context *cx, size_t i, rly_diagnostic *out) {
   if (!cx) return false;
   context_lock(cx);
-  bool found = fill_one(cx, &cx->diags, i, out);
+  bool found = diagnostic_give(cx, &cx->diags, i, out);
   context_unlock(cx);
   return found;
 }
@@ -160,6 +160,7 @@ void rly_diagnostics_clear(rly_context *cx) {
   if (!cx) return;
   context_lock(cx);
   diags_clear(&cx->diags);
+  cx->told = 0;
   context_unlock(cx);
 }
 
@@ -208,7 +209,7 @@ char *rly_session_diagnostics_json(rly_session *s) {
 bool rly_session_diagnostic_get(rly_session *s, size_t i, rly_diagnostic *out) {
   if (!session_hold(s)) return false;
   context_lock(s->program->cx);
-  bool found = fill_one(s->program->cx, &s->diags, i, out);
+  bool found = diagnostic_give(s->program->cx, &s->diags, i, out);
   context_unlock(s->program->cx);
   session_release(s);
   return found;
@@ -228,6 +229,9 @@ bool rly_session_diagnostic_note(rly_session *s, size_t i, size_t k,
  * writing to them. */
 void rly_session_diagnostics_clear(rly_session *s) {
   if (!session_hold(s)) return;
-  if (!s->running) diags_clear(&s->diags);
+  if (!s->running) {
+    diags_clear(&s->diags);
+    s->told = 0;
+  }
   session_release(s);
 }

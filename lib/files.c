@@ -128,7 +128,12 @@ static const Format *format_by_magic(rly_context *cx, const char *path) {
 TensorFile *tensors_read(rly_context *cx, const char *path) {
   const Format *format = format_by_extension(path);
   if (!format) format = format_by_magic(cx, path);
-  return format ? format->read(path, &cx->heap, &cx->diags) : NULL;
+  double since = log_clock(cx);
+  TensorFile *f = format ? format->read(path, &cx->heap, &cx->diags) : NULL;
+  if (f)
+    log_info(cx, "read %s: %zu tensors, %.3f ms", path, f->tensors.len,
+             1e3 * (log_clock(cx) - since));
+  return f;
 }
 
 /* An array where the extension or the first bytes say so; the bytes of any
@@ -142,10 +147,13 @@ Tensor *array_read(rly_context *cx, const char *path) {
 }
 
 /* A path without a known extension is written as safetensors. */
-bool tensors_write(const TensorFile *f, const char *path, Diags *diags) {
+bool tensors_write(rly_context *cx, const TensorFile *f, const char *path,
+                   Diags *diags) {
   const Format *format = format_by_extension(path);
   if (!format) format = formats;
-  return format->write(f, path, diags);
+  if (!format->write(f, path, diags)) return false;
+  log_info(cx, "wrote %s: %zu tensors", path, f->tensors.len);
+  return true;
 }
 
 /* --- Tensors by name ---------------------------------------------------- */
@@ -199,7 +207,7 @@ rly_status rly_tensors_read(rly_context *cx, const char *path,
 rly_status rly_tensors_write(const rly_tensors *ts, const char *path) {
   if (!ts || !path) return RLY_MISUSE;
   context_lock(ts->cx);
-  rly_status status = tensors_write(ts->file, path, &ts->cx->diags)
+  rly_status status = tensors_write(ts->cx, ts->file, path, &ts->cx->diags)
                           ? RLY_OK
                           : status_of_failure(ts->cx, RLY_RUNTIME);
   context_unlock(ts->cx);

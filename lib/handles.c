@@ -116,9 +116,17 @@ void context_drop(rly_context *cx) {
   free(cx);
 }
 
-void context_lock(rly_context *cx) { pthread_mutex_lock(&cx->lock); }
+void context_lock(rly_context *cx) {
+  pthread_mutex_lock(&cx->lock);
+  cx->deep++;
+}
 
-void context_unlock(rly_context *cx) { pthread_mutex_unlock(&cx->lock); }
+void context_unlock(rly_context *cx) {
+  if (cx->deep == 1 && cx->log.write)
+    cx->told = log_new(cx, &cx->diags, cx->told);
+  cx->deep--;
+  pthread_mutex_unlock(&cx->lock);
+}
 
 /* --- Programs ----------------------------------------------------------- */
 
@@ -237,7 +245,14 @@ bool session_wait(rly_session *s) {
   return !fork_lost(&s->guard) && !pthread_mutex_lock(&s->lock);
 }
 
+/* A callback of a run leaves what is reported by it to the end of the run. */
 void session_release(rly_session *s) {
+  rly_context *cx = s->program->cx;
+  if (cx->log.write && !s->running && s->diags.list.len != s->told) {
+    context_lock(cx);
+    s->told = log_new(cx, &s->diags, s->told);
+    context_unlock(cx);
+  }
   program_release(s->program);
   pthread_mutex_unlock(&s->lock);
 }

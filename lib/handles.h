@@ -38,6 +38,9 @@ struct rly_context {
   rly_options options;
   rly_files files;    /* of the host; its functions are NULL without one */
   FileHost file_host; /* the same as the sources ask for them */
+  rly_log log;        /* of the host; `write` is NULL: it has none */
+  size_t told;        /* so many of the diagnostics were handed to the log */
+  unsigned deep;      /* how often the thread that has the lock took it */
   _Atomic bool late;  /* `mem` is exhausted because time is over */
 };
 
@@ -83,6 +86,7 @@ struct rly_session {
   rly_program *program;
   Session *vm;
   Diags diags;
+  size_t told;          /* so many of the diagnostics were handed to the log */
   pthread_mutex_t lock; /* guards the whole session; recursive */
   ForkGuard guard;
   bool running, freed;
@@ -154,6 +158,22 @@ bool struct_take(const char *function, void *to, size_t size, const void *from);
 /* Copies a struct of this library's to a host's, as far as the host's has
  * members. */
 void struct_give(void *to, size_t size, const void *from);
+
+/* --- log.c: the host's log, if it has one -------------------------------- */
+
+/* Hands on the diagnostics from number `told` on, and returns how many there
+ * are. */
+size_t log_new(rly_context *cx, const Diags *diags, size_t told);
+/* Seconds, for the time that something took; 0 without such a log. */
+double log_clock(const rly_context *cx);
+__attribute__((format(printf, 2, 3))) void log_info(const rly_context *cx,
+                                                    const char *format, ...);
+
+/* --- diagnostics.c -------------------------------------------------------- */
+
+/* The parts of the i-th, borrowed from it; false: there is none. */
+bool diagnostic_give(rly_context *cx, const Diags *diags, size_t i,
+                     rly_diagnostic *out);
 
 /* --- handles.c: what the host is told ------------------------------------ */
 
@@ -339,7 +359,8 @@ TensorFile *tensors_read(rly_context *cx, const char *path);
 Tensor *array_read(rly_context *cx, const char *path);
 /* Writes in the format that the path's extension names; false after
  * reporting. */
-bool tensors_write(const TensorFile *f, const char *path, Diags *diags);
+bool tensors_write(rly_context *cx, const TensorFile *f, const char *path,
+                   Diags *diags);
 
 /* --- literal.c ---------------------------------------------------------- */
 

@@ -263,10 +263,13 @@ static rly_status add_text(rly_program *p, const char *path, const char *text,
                            size_t len, unsigned flags) {
   Unit *unit;
   size_t replaced = p->ir->replaced.len;
+  double since = log_clock(p->cx);
   rly_status status =
       parse_and_check(p, path, text, len, flags, NULL, NULL, &unit);
   if (status != RLY_OK) return status;
   p->newest = unit;
+  log_info(p->cx, "added %s: %zu bytes, %.3f ms", path, len,
+           1e3 * (log_clock(p->cx) - since));
   if (flags & RLY_RECHECK) program_redo(p, replaced);
   /* the text stays added even when the report failed */
   program_failed(p, RLY_OK);

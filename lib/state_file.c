@@ -252,7 +252,9 @@ static rly_status write_pack(Pack *p, const char *path) {
   bool written =
       safetensors_write(path, f->tensors.data, f->tensors.len, f->metadata.data,
                         f->metadata.len, f->heap->mem, &s->diags);
-  return written ? RLY_OK : session_failed(s, RLY_RUNTIME);
+  if (!written) return session_failed(s, RLY_RUNTIME);
+  log_info(s->program->cx, "saved %s: %zu tensors", path, f->tensors.len);
+  return RLY_OK;
 }
 
 static rly_status save(rly_session *s, const char *path) {
@@ -442,6 +444,9 @@ static rly_status load(rly_session *s, const char *path, StrBuf *report) {
   bool ok = read_source(&src, s, path) && unpack(s, &src, path, report);
   VEC_DONE(&src.cells);
   VEC_DONE(&src.shared);
+  if (ok)
+    log_info(s->program->cx, "loaded %s: %zu tensors", path,
+             src.file->tensors.len);
   tensor_file_free(src.file);
   return ok ? RLY_OK : stopped_or(s, RLY_REFUSED);
 }

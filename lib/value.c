@@ -408,7 +408,7 @@ static rly_status writer_finish(Writer *w, const char *path) {
   }
   RunStatus stopped = session_stopped(s->vm, SPAN_NONE);
   if (stopped != RUN_OK) return status_of_run(stopped);
-  if (tensors_write(w->file, path, &s->diags)) return RLY_OK;
+  if (tensors_write(s->program->cx, w->file, path, &s->diags)) return RLY_OK;
   return session_failed(s, RLY_RUNTIME);
 }
 

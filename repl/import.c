@@ -54,7 +54,7 @@ static int import_file(Host *h) {
       program_read_model(h->program, path, stateful ? &state : NULL);
   bool fine = model && write_text(h, text, model);
   if (fine && model->weights->tensors.len)
-    fine = tensors_write(model->weights, weights, &h->cx->diags);
+    fine = tensors_write(h->cx, model->weights, weights, &h->cx->diags);
   onnx_model_free(model);
   rly_status status =
       fine ? rly_program_add_file(h->program, text, 0) : RLY_REFUSED;

@@ -2,7 +2,7 @@
 from collections.abc import (Callable, Iterable, Iterator, Mapping,
                              MutableMapping)
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 from numpy.typing import ArrayLike
 from typing_extensions import Self, TypeAlias, TypedDict
@@ -23,6 +23,8 @@ class _Tensor(Protocol):
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 _Params: TypeAlias = Mapping[str, ArrayLike | _Tensor] | _Path
+_Log: TypeAlias = Callable[[str, str, dict[str, Any] | None], object]
+_Level: TypeAlias = Literal["error", "warning", "info"]
 _Files: TypeAlias = (MutableMapping[str, bytes]
                      | MutableMapping[str, bytes | str])
 
@@ -96,7 +98,9 @@ class Program:
     def __init__(self, *, files: _Files | None = None, threads: int = 1,
                  max_memory: int = 0, max_depth: int = 0, max_steps: int = 0,
                  timeout: float = 0.0, safe: bool = False,
-                 nan_stop: bool = False, strict: bool = False) -> None: ...
+                 nan_stop: bool = False, strict: bool = False,
+                 log: _Log | None = None, log_level: _Level = "warning"
+                 ) -> None: ...
     def add(self, text: str | bytes, path: _Path = "<text>") -> Self: ...
     def add_file(self, path: _Path) -> Self: ...
     def operator(self, signature: str, *, gradient: str | None = None,
@@ -161,13 +165,16 @@ class Session:
 def load(path: _Path, params: _Params | None = None, copy: bool = True, *,
          files: _Files | None = None, threads: int = 1, max_memory: int = 0,
          max_depth: int = 0, max_steps: int = 0, timeout: float = 0.0,
-         safe: bool = False, nan_stop: bool = False, strict: bool = False
+         safe: bool = False, nan_stop: bool = False, strict: bool = False,
+         log: _Log | None = None, log_level: _Level = "warning"
          ) -> Program: ...
 def program(text: str | bytes, params: _Params | None = None,
             copy: bool = True, *, files: _Files | None = None,
             threads: int = 1, max_memory: int = 0, max_depth: int = 0,
             max_steps: int = 0, timeout: float = 0.0, safe: bool = False,
-            nan_stop: bool = False, strict: bool = False) -> Program: ...
+            nan_stop: bool = False, strict: bool = False,
+            log: _Log | None = None, log_level: _Level = "warning"
+            ) -> Program: ...
 # --- Tools --------------------------------------------------------------------
 
 class Place(NamedTuple):

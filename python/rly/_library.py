@@ -68,6 +68,33 @@ def take_text(context, chars):
     return text
 
 
+# --- The log --------------------------------------------------------------------
+
+LEVELS = {lib.RLY_LOG_ERROR: "error", lib.RLY_LOG_WARNING: "warning",
+          lib.RLY_LOG_INFO: "info"}
+
+
+def attach_log(context, log, level):
+    """Entries go to log(level, message, diagnostic).  Gives what must live as
+    long as the context."""
+    levels = {name: number for number, name in LEVELS.items()}
+
+    @ffi.callback("void(void *, const rly_log_entry *)")
+    def write(_, entry):
+        d, parts = entry.diagnostic, None
+        if d:
+            place = d.place
+            parts = {"code": text_of(d.code), "hint": text_of(d.hint),
+                     "file": text_of(place.file), "line": place.line,
+                     "column": place.column}
+        log(LEVELS[entry.level], text_of(entry.message), parts)
+    status = lib.rly_context_set_log(context, ffi.new(
+        "rly_log *", {"write": write, "most": levels[level]}))
+    if status != lib.RLY_OK:
+        raise failure(status, context)
+    return write
+
+
 # --- Errors -------------------------------------------------------------------
 
 class Error(Exception):

@@ -14,7 +14,7 @@ from . import _files
 from . import _operator as operators
 from . import _tools
 from . import _values as values
-from ._library import Misuse, failure, ffi, lib, take_text, text_of
+from ._library import Misuse, attach_log, failure, ffi, lib, take_text, text_of
 
 MISUSE, TENSOR, NULL = lib.RLY_MISUSE, lib.RLY_TENSOR, ffi.NULL
 call_arrays = lib.rly_session_call_arrays
@@ -119,10 +119,16 @@ class Program:
 
     `files` is a mapping of paths to bytes or texts, which are read in place of
     the system's files: programs, imports, tensors, states.  What is written then
-    goes into it."""
+    goes into it.
+
+    `log(level, message, diagnostic)` is given errors and warnings as they are
+    reported, and with log_level="info" what was added, read and written;
+    `diagnostic` is None then, else a dict of code, hint, file, line, column.  It
+    may be called on any thread, and may not use the program."""
 
     def __init__(self, *, files=None, threads=1, max_memory=0, max_depth=0, max_steps=0,
-                 timeout=0.0, safe=False, nan_stop=False, strict=False):
+                 timeout=0.0, safe=False, nan_stop=False, strict=False,
+                 log=None, log_level="warning"):
         options = ffi.new("rly_options *", {
             "threads": threads, "max_memory": max_memory,
             "max_depth": max_depth, "max_steps": max_steps,
@@ -134,6 +140,8 @@ class Program:
         self.context = ffi.gc(context, lib.rly_context_free)
         if files is not None:
             self._files = _files.attach(self.context, files)
+        if log is not None:
+            self._log = attach_log(self.context, log, log_level)
         self.handle = ffi.gc(lib.rly_program_new(self.context),
                              lib.rly_program_free)
         if not self.handle:

@@ -697,6 +697,24 @@ def test_find():
     assert p.find("m.rly", 1, 1) is None and p.find("n.rly", 1, 1) is None
 
 
+def test_log(tmp_path):
+    said = []
+    p = rly.program("let @n = ref(1);\ndef @f(%x: int32) { 1 / %x }",
+                    log=lambda *entry: said.append(entry), log_level="info")
+    assert said[0][0] == "info" and said[0][1].startswith("added <text>: 45 b")
+    said.clear()
+    with pytest.raises(rly.RunError):
+        p.f(0)
+    assert said == [("error", "division by zero",
+                     {"code": "E0602", "hint": None, "file": "<text>",
+                      "line": 2, "column": 21})]
+    said.clear()
+    p.session().save(tmp_path / "n.safetensors")
+    assert [level for level, *_ in said] == ["info"]
+    with pytest.raises(KeyError):
+        rly.Program(log=print, log_level="all")
+
+
 def rly_program():
     path = os.environ.get("RLY_LIBRARY", "").replace("librly.so", "rly")
     if not os.path.exists(path):

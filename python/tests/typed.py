@@ -47,6 +47,11 @@ at = p.find("m.rly", 1, 5)
 if at is not None and at.declared is not None:
     declared: int = at.declared.line
 
+def note(level: str, message: str, parts: dict[str, Any] | None) -> None: ...
+
+
+logged = rly.Program(log=note, log_level="info")
+rly.Program(log=note, log_level="all")  # type: ignore[arg-type]
 rly.format(3)  # type: ignore[arg-type]
 p.find("m.rly", "1", 5)  # type: ignore[arg-type]
 rly.load(3)  # type: ignore[arg-type]

@@ -269,6 +269,86 @@ static void test_operators(void **state) {
   rly_context_free(cx);
 }
 
+/* --- The log ------------------------------------------------------------- */
+
+typedef struct Log {
+  int count;
+  rly_log_level level;
+  char message[200], code[8], hint[200];
+  unsigned line;
+} Log;
+
+static void note(void *data, const rly_log_entry *e) {
+  Log *log = data;
+  log->count++;
+  log->level = e->level;
+  snprintf(log->message, sizeof log->message, "%s", e->message);
+  *log->code = *log->hint = '\0';
+  log->line = 0;
+  if (!e->diagnostic) return;
+  snprintf(log->code, sizeof log->code, "%s", e->diagnostic->code);
+  if (e->diagnostic->hint)
+    snprintf(log->hint, sizeof log->hint, "%s", e->diagnostic->hint);
+  log->line = e->diagnostic->place.line;
+}
+
+static rly_status add(rly_program *p, const char *added) {
+  return rly_program_add_text(p, "m.rly", added, strlen(added), 0);
+}
+
+static rly_status call(rly_session *s, const char *name) {
+  rly_value *v = NULL;
+  rly_status status = rly_session_call(s, name, 0, NULL, &v);
+  rly_value_free(v);
+  return status;
+}
+
+static void test_log(void **state) {
+  (void)state;
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = rly_program_new(cx);
+  Log log = {0};
+  rly_log to = {.write = note, .data = &log, .most = RLY_LOG_INFO};
+  assert_int_equal(add(p, "1 + 1f;"), RLY_REFUSED); /* before there is a log */
+  assert_int_equal(rly_context_set_log(cx, &to), RLY_OK);
+  assert_int_equal(log.count, 0);
+  assert_int_equal(add(p, "\n@mapp;"), RLY_REFUSED);
+  assert_int_equal(log.count, 1);
+  assert_int_equal(log.level, RLY_LOG_ERROR);
+  assert_int_equal(log.line, 2);
+  assert_non_null(strstr(log.hint, "@map")); /* as it is in the end */
+  rly_diagnostics_clear(cx);
+  assert_int_equal(add(p, "1 + 1f;"), RLY_REFUSED); /* the first again */
+  assert_int_equal(log.count, 2);
+  assert_string_equal(log.code, "E0207");
+  assert_int_equal(add(p, "def @f() { 1 / 0 }"), RLY_OK);
+  assert_int_equal(log.count, 3);
+  assert_int_equal(log.level, RLY_LOG_INFO);
+  assert_int_equal(strncmp(log.message, "added m.rly: 18 bytes, ", 23), 0);
+  rly_session *s = rly_session_new(p, NULL);
+  for (int i = 4; i < 6; i++) {
+    assert_int_equal(call(s, "f"), RLY_RUNTIME);
+    assert_int_equal(log.count, i);
+    assert_string_equal(log.message, "division by zero");
+    assert_string_equal(log.code, "E0602");
+  }
+  to.most = RLY_LOG_ERROR;
+  assert_int_equal(rly_context_set_log(cx, &to), RLY_OK);
+  assert_int_equal(add(p, "let @a = 1;"), RLY_OK);
+  assert_int_equal(log.count, 5);
+  assert_int_equal(rly_context_set_log(cx, NULL), RLY_OK);
+  assert_int_equal(add(p, "1 + 1f;"), RLY_REFUSED);
+  assert_int_equal(log.count, 5);
+  assert_int_equal(rly_context_set_log(NULL, &to), RLY_MISUSE);
+  to.write = NULL;
+  assert_int_equal(rly_context_set_log(cx, &to), RLY_MISUSE);
+  assert_string_equal(rly_misuse(),
+                      "rly_context_set_log: a log has a function and a level");
+  rly_session_free(s);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_formats),
@@ -278,6 +358,7 @@ int main(void) {
       cmocka_unit_test(test_finds),
       cmocka_unit_test(test_finds_in_parts),
       cmocka_unit_test(test_operators),
+      cmocka_unit_test(test_log),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

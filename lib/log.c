@@ -1,0 +1,53 @@
+/* The host's log: diagnostics when the call that left them ends, and what was
+ * read, checked and written.
+ *
+ * The checker tries things and takes back what they report, and a diagnostic
+ * gets its hint after its message.  So diagnostics are handed on where a call
+ * lets go of the context or the session, and not where they are made. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "lib/handles.h"
+
+rly_status rly_context_set_log(rly_context *cx, const rly_log *log) {
+  bool senseless = log && (!log->write || log->most > RLY_LOG_INFO);
+  if (!cx) misuse(__func__, "the context is NULL");
+  else if (senseless) misuse(__func__, "a log has a function and a level");
+  if (!cx || senseless) return RLY_MISUSE;
+  context_lock(cx);
+  cx->log = log ? *log : (rly_log){0};
+  cx->told = cx->diags.list.len;
+  context_unlock(cx);
+  return RLY_OK;
+}
+
+size_t log_new(rly_context *cx, const Diags *diags, size_t told) {
+  size_t count = diags->list.len;
+  for (size_t i = told; i < count; i++) {
+    rly_diagnostic d;
+    diagnostic_give(cx, diags, i, &d);
+    rly_log_level level =
+        d.severity == RLY_WARNING ? RLY_LOG_WARNING : RLY_LOG_ERROR;
+    if (level <= cx->log.most)
+      cx->log.write(cx->log.data, &(rly_log_entry){level, d.message, &d});
+  }
+  return count;
+}
+
+double log_clock(const rly_context *cx) {
+  struct timespec t;
+  if (!cx->log.write || cx->log.most < RLY_LOG_INFO) return 0;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void log_info(const rly_context *cx, const char *format, ...) {
+  char text[512];
+  va_list args;
+  if (!cx->log.write || cx->log.most < RLY_LOG_INFO) return;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  cx->log.write(cx->log.data, &(rly_log_entry){RLY_LOG_INFO, text, NULL});
+}

@@ -360,5 +360,5 @@ int main(void) {
       cmocka_unit_test(test_operators),
       cmocka_unit_test(test_log),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return RUN_TESTS(tests);
 }

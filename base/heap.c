@@ -1,12 +1,12 @@
 /* Huge pages for the heap of a process.
  *
- * mem.c asks for huge pages for blocks of 4 MiB and more.  A tape holds
- * hundreds of megabytes in blocks of some 100 KiB, which lie in malloc's heap,
- * in pages of 4 KiB: to walk over them misses the table of addresses (TLB) at
- * each row of a matrix.  A block may not ask for pages beyond its own bytes,
- * and a huge page is made only where nothing has been touched, so the heap is
- * made large first and asks as a whole.  Pages take memory when they are
- * touched, not before. */
+ * mem.c asks for huge pages for blocks of 4 MiB and more.  The tape of a
+ * gradient holds hundreds of megabytes in blocks of some 100 KiB, which lie in
+ * malloc's heap, in pages of 4 KiB: whoever walks over them misses the TLB at
+ * each row of a matrix.  A block cannot ask for pages beyond its own bytes, and
+ * the system makes a huge page only where nothing has been touched.  So the
+ * heap is first made large, and then asks for huge pages as a whole.  A page
+ * takes memory when it is touched, not before. */
 #include "base/heap.h"
 
 #include <stdlib.h>
@@ -19,15 +19,15 @@
 #include <unistd.h>
 
 enum {
-  AHEAD = 1 << 30,            /* bytes by which the heap grows now, */
-  LATER = 1 << 20,            /* and whenever it grows again */
+  AHEAD = 1 << 30,            /* bytes by which the heap grows now */
+  LATER = 1 << 20,            /* bytes by which it grows from then on */
   MAPPED = 32 << 20,          /* larger blocks get a mapping of their own */
   FIRST = MAPPED - (1 << 20), /* a block for which the heap has no room yet */
-  PAGE = 64 << 10,            /* the largest of the small pages */
+  PAGE = 64 << 10,            /* the largest page size that is not huge */
 };
 
-/* What the heap has grown by begins with the block that made it grow, and ends
- * at the break. */
+/* The new part of the heap begins with the block that made it grow, and ends at
+ * the program break. */
 void heap_in_huge_pages(void) {
   mallopt(M_MMAP_THRESHOLD, MAPPED);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);

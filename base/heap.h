@@ -3,10 +3,10 @@
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
-/* Puts what malloc hands out from now on, the first GiB of it, into huge pages,
- * and keeps what is freed for the next request.  For a process that fills and
- * frees the same megabytes again and again.  Without effect where malloc is not
- * glibc's, or where the address space has no GiB to spare. */
+/* Puts the next GiB that malloc hands out into huge pages, and keeps freed
+ * memory for later requests.  This pays in a process that fills and frees the
+ * same megabytes again and again.  It does nothing where malloc is not glibc's,
+ * or where the address space has no GiB to spare. */
 void heap_in_huge_pages(void);
 
 #endif

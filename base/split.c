@@ -1,9 +1,9 @@
 /* Pieces of stack, and the way from one to the next and back (split.h says
- * why).  base/stack.h has stacks and calls on them; here is when there is one
- * more, and the books.
+ * why).  base/stack.h calls functions on other stacks; this file decides when
+ * one more is needed, and enters it in the books of the Mem.
  *
- * A piece is a block of a Mem.  A deep stack is such a piece, too, but for its
- * size, and the program as a whole runs on it.
+ * A piece is a block of a Mem.  A deep stack is a piece of a large part of the
+ * address space, on which the program as a whole runs.
  *
  * The last piece that was left is kept: recursion that swings around its end
  * would otherwise allocate at each swing. */

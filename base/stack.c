@@ -6,7 +6,7 @@
  * setcontext() goes there, and when `enter` returns, uc_link leads back.  A
  * switch costs a few system calls, as it saves the signal mask.
  *
- * The sanitizers are told, for they have notes of their own on each stack. */
+ * The sanitizers keep notes on each stack, so they are told of each switch. */
 #include "base/stack.h"
 
 #include <sys/mman.h>
@@ -43,11 +43,13 @@ SplitPiece *stack_in(void *memory, size_t size) {
 
 /* --- Sanitizers ----------------------------------------------------------- */
 
-/* How much of a stack that was left is made whole again: a piece of split.c,
- * and of a deep stack the first frames, which never returned. */
+/* The frames of a stack that was left never returned, so their poison is taken
+ * off: from all of a piece (base/split.h), and from as many bytes of a deep
+ * stack, since its other frames did return. */
 enum { UNPOISONED = 4 << 20 };
 
-/* After the leaving of a stack by _leave comes, on the other, _arrive. */
+/* A switch is a call of leave_*() on the one stack, and then of arrive_*() on
+ * the other. */
 
 static void leave_caller(SplitPiece *p, void **kept) {
 #if SANITIZER_ADDRESS

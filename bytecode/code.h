@@ -47,10 +47,10 @@ typedef struct OpSite {
   uint32_t number;   /* of its plan (vm/op_plan.h), or NO_PLAN */
   uint32_t by_value; /* a bit for each operand that holds an attribute: the plan
                         depends on its elements, not only on its shape */
-  uint32_t kept_by;  /* of a result that the plan keeps: for each operand on
-                        whose elements it depends */
-  bool keeps;        /* the plan keeps the result, which is small integers */
-  bool open; /* the checker did not run the rule on all that it depends on: an
+  uint32_t kept_by; /* a bit for each operand on whose elements a result depends
+                       that the plan keeps */
+  bool keeps;       /* the plan keeps the result: a few integers */
+  bool open; /* the checker could not run the rule on all that it depends on: an
                 attribute is an operand, or a rank is not known */
   int source_count; /* registers read */
   const OpSource *sources;

@@ -1,5 +1,5 @@
-/* The table of foreign words and its search.  The parser looks for each name of
- * a program once (parser/hint.c); all else asks after a mistake. */
+/* The table of foreign words and its search.  The parser looks up each name of
+ * a program once (parser/hint.c); other callers ask only after a mistake. */
 #include "ir/foreign.h"
 
 #include <stdbool.h>

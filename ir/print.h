@@ -20,7 +20,7 @@ void unit_print_checked(const Program *p, const Unit *u, StrBuf *out);
 /* The same with a `let` for each graph variable that is evaluated where it
  * stands: all but those that may fail. */
 void unit_print_lets(const Program *p, const Unit *u, StrBuf *out);
-/* An expression that is looked for: itself, or where `expr` is NULL, each that
+/* What is looked for: this expression or, where `expr` is NULL, each one that
  * has the span. */
 typedef struct PrintWanted {
   const Expr *expr;
@@ -31,8 +31,8 @@ typedef struct PrintMarks {
   const PrintWanted *wanted;
   DocRanges *found; /* in the order of the text, the outer before the inner */
 } PrintMarks;
-/* The same as unit_print_checked, and where expressions came to stand: a range
- * `of` i for each that is wanted[i]. */
+/* The same as unit_print_checked; adds to `found` where each wanted expression
+ * stands in the text: its `of` is the index in `wanted`. */
 void unit_print_marked(const Program *p, const Unit *u, const PrintMarks *marks,
                        StrBuf *out);
 void expr_print(const Program *p, const Expr *e, StrBuf *out);

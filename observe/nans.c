@@ -97,7 +97,7 @@ bool nans_check(Session *s, const OpWatch *w, const OpShape *shape) {
   return true;
 }
 
-/* Operands are headers of their own, as of other operators. */
+/* The operands are copied as headers, the form that stop_at() shows. */
 bool nans_applied(Session *s, const OpCall *call) {
   for (int i = 0; i < call->out_count; i++) {
     int64_t at = tensor_first_nan(call->outs[i]);

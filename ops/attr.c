@@ -10,7 +10,7 @@
  *   attr_bind_operand   operand k holds it: what k's type tells is there (the
  *                       number of items), the items themselves are `?`
  *   attrs_complete      a copy in which the items are numbers
- *   attrs_pack          the same for who keeps the record (vm/vm_op.c)
+ *   attrs_pack          such a copy in one block, to be kept (vm/op_plan.c)
  *
  * The checker runs rules on the second kind, the machine on the third.  So a
  * rule is written once: where it meets `?` it answers with what it can. */

@@ -109,8 +109,9 @@ static const Expr *apply_at(Applying *a, Surroundings *s, const Expr *e) {
   return e;
 }
 
-/* The field of what a rule has made a block of: (let %v = ...; (%a, %b)).0 has
- * the field within, where a rule may fit.  NULL: none does. */
+/* A rule may have put a block in the place of a tuple whose field is taken:
+ * (let %v = ...; (%a, %b)).0 is (let %v = ...; %a), and a rule may fit %a.
+ * NULL: this is no such field, or no rule fits. */
 static const Expr *field_within(Applying *a, Surroundings *s,
                                 const ExprMap *m) {
   const Expr *e = m->made, *of = e->kind == EX_PROJ ? e->args[0] : NULL;

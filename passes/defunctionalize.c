@@ -101,7 +101,8 @@ static void keep_one(Defun *d, const Type *t) {
   if (c) c->stays = true;
 }
 
-/* All types of functions in it stay, and in fields of what it is made of. */
+/* All types of functions in it stay, and so do those in the fields of the data
+ * types in it. */
 static void keep(Defun *d, const Type *whole) {
   each_inside(d, whole, keep_one);
 }
@@ -121,7 +122,7 @@ static bool has_function(const Defun *d, const Type *whole) {
   return found;
 }
 
-/* Does it hold a function with parameters of its own? */
+/* Does it hold a function with type parameters of its own? */
 static bool has_scheme(const Defun *d, const Type *whole) {
   Types work;
   VEC_INIT(&work, d->p->mem);
@@ -402,7 +403,7 @@ static void keep_if_declared(Defun *d, const Type *t) {
   if (defun_is_declared(d, t)) keep(d, t);
 }
 
-/* The fields of declared types in it do not change. */
+/* The fields of all declared types in it stay what they are. */
 static void keep_declared(Defun *d, const Type *whole) {
   each_inside(d, whole, keep_if_declared);
 }

@@ -57,10 +57,13 @@ void defun_map(Defun *d);
 /* What a type becomes, once the classes have their data types. */
 const Type *defun_now(Defun *d, const Type *t);
 
-/* Finds the declared types whose fields may change, in a unit and its imports;
- * asks for one; and changes them (defunctionalize_field.c). */
+/* --- defunctionalize_field.c: types of the text that declare functions ---- */
+
+/* Notes the types of a unit whose fields may change; `data` is the Defun. */
 void defun_find_declared(void *data, Unit *u);
+/* Is it one of those? */
 bool defun_is_declared(const Defun *d, const Type *t);
+/* Changes the fields of a unit's types, once the classes have data types. */
 void defun_map_declared(void *data, Unit *u);
 
 /* The type of something in an instance (NULL: in no copy). */

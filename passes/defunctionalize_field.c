@@ -4,11 +4,10 @@
  *
  *   type Step { Step(run: Fn, name: int32) }
  *
- * A type of the text without parameters has the same name and constructors
- * afterwards, so its values need no copies: where the functions in its fields
- * become data, the fields change, and all of the text with them.  Where one
- * stays a function, since a host sees the type or something else has to stay,
- * it stays everywhere. */
+ * A type of the text without parameters keeps its name and its constructors.
+ * Where the functions in its fields become data, the declaration changes, and
+ * with it all of the text.  Where a function has to stay in one place, since a
+ * host sees the type or for another reason, it stays everywhere. */
 #include "passes/defunctionalize.h"
 
 /* The type that an item declares, if its fields may change; or NULL. */

@@ -78,8 +78,8 @@ typedef double CallCost(void *data, const struct OpInfo *op,
 typedef struct PassRewrite {
   bool allowed;
   Span at;
-  const Item *rule; /* by which; NULL: it is C's */
-  const Expr *was;  /* a node of the program; NULL: all that is known is `at` */
+  const Item *rule; /* that is applied; NULL: the rewrite is written in C */
+  const Expr *was;  /* a node of the program; NULL: only the place is known */
   const Expr *made; /* what takes its place; NULL: not known, or nothing */
 } PassRewrite;
 
@@ -119,8 +119,9 @@ bool pass_fast_math(const Program *p);
  * rewrites and say which one was wrong.  What a pass rewrites without asking
  * counts as one rewrite of the definition. */
 bool pass_may_rewrite(Program *p, Span at);
-/* The same where it is known what takes the place of `was`, for those who look
- * on; `rule` may be NULL. */
+/* The same for a pass that knows which node it replaces, and tells those who
+ * watch the rewrites (PassCall.rewrote).  `rule` may be NULL; so may `made`,
+ * where `was` is dropped. */
 bool pass_may_replace(Program *p, const Item *rule, const Expr *was,
                       const Expr *made);
 

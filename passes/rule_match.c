@@ -122,8 +122,8 @@ static bool match_dim(RuleMatch *m, const DimExpr *d, Dim dim) {
          !dim_is_any(dim);
 }
 
-/* What stands for s..., or for ?s..., which a shape known from elsewhere must
- * be as long as. */
+/* Binds s... to these dimensions, or compares them if s is known.  For ?s...
+ * the shape s must be known, and only its rank is compared. */
 static bool bind_shape(RuleArg *arg, const DimExpr *splat, int rank,
                        const Dim *dims) {
   bool known = arg->known;
@@ -176,7 +176,7 @@ static bool match_tensor(RuleMatch *m, const TypeExpr *x, const Type *t) {
                     !bind_shape(&m->bound.args[shape], d, rest, t->dims + at)
               : !match_dim(m, d, t->dims[at]))
       return false;
-    at += d->kind == DX_SPLAT ? rest : 1;
+    at += splat ? rest : 1;
   }
   return true;
 }
@@ -458,8 +458,9 @@ static const Expr *make_number(Making *k, const Expr *side) {
   return e;
 }
 
-/* Does the call show its operand as it is, whatever its dimensions are?  Such
- * a view is not made: expand_dims(%b, axis=1, num_newaxis=0) is %b. */
+/* Is the call a view that changes nothing, such as
+ * expand_dims(%b, axis=1, num_newaxis=0)?  Then its operand is made alone.
+ * Where a dimension is not known, the view may change it. */
 static bool shows_as_is(const OpInfo *op, const Expr *call) {
   bool view = op->storage == STORE_VIEW &&
               (op->view == VIEW_RESHAPE || op->view == VIEW_AXES);

@@ -167,8 +167,9 @@ static void fill_expr(Infer *in, const Typed *t) {
   parsed->targs = targs;
 }
 
-/* Its operand comes before it in `typed`, so that has its type.  A function of
- * shapes or dtypes is checked for each instance. */
+/* The operand of a read or a write stands before it in `typed`, so the
+ * operand's type is filled in.  A function of shapes or dtypes is checked for
+ * each instance. */
 static void tell_cell(Infer *in, const Expr *e) {
   const Type *type = e->kind == EX_REF ? e->type : e->args[0]->type;
   Expr *parsed = (Expr *)e->cell.parsed;

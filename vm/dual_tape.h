@@ -46,7 +46,8 @@ enum {
 /* A blank has its region (again.h) in the place of all that. */
 enum { RECORD_OF_OP, RECORD_OF_STRETCH, RECORD_BLANK };
 
-/* A record's order: its level, then its number among the records of the run. */
+/* A record's order is a number: its level in the high bits, below it how many
+ * records the run had made. */
 enum { ORDER_NUMBER_BITS = 48 };
 
 static inline uint64_t order_at(int level, uint64_t number) {

@@ -82,8 +82,8 @@ bool op_plan_has_values(const OpSite *site, const Tensor *const *args,
   return values_are(args, site->by_value, values);
 }
 
-/* Values may be others each time, as the index of a loop is.  After some that
- * were remembered for nothing, only every so many-th is, for one time. */
+/* Some values differ each time, as the index of a loop does.  After TRUSTED
+ * values in a row that did not come again, each PROBED-th is remembered. */
 enum { TRUSTED = 8, PROBED = 32 };
 
 static bool is_worthwhile(int *misses) {
@@ -91,8 +91,8 @@ static bool is_worthwhile(int *misses) {
   return *misses < TRUSTED || *misses % PROBED == 0;
 }
 
-/* All that the plan points to is copied after its key, so that it is one block:
- * room for values, the fields of a tuple's type, the record that operands
+/* A plan is one block: after its key stand room for the values that a kept
+ * result depends on, the fields of a tuple's type, and the record that operands
  * completed.  result.value, which points into the rule's own memory, is not
  * kept. */
 static OpPlan *plan_make(Plans *p, const OpSite *site,
@@ -148,7 +148,8 @@ Tensor *op_plan_result(Plans *p, OpPlan *plan, const OpSite *site,
   return NULL;
 }
 
-/* A result in a large buffer would keep that alive. */
+/* A result that is a part of a large buffer is not kept, since it would keep
+ * the buffer alive. */
 void op_plan_keep_result(Plans *p, OpPlan *plan, const OpSite *site,
                          const Tensor *const *args, Tensor *t) {
   if (!is_worthwhile(&plan->misses)) return;

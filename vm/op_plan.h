@@ -65,8 +65,8 @@ OpPlan *op_plan_keep(Plans *p, const OpSite *site, const Tensor *const *args,
  * is that of these operands; else NULL. */
 Tensor *op_plan_result(Plans *p, OpPlan *plan, const OpSite *site,
                        const Tensor *const *args);
-/* Keeps the result, of which the caller has a reference, where it is small. The
- * plan has room for values. */
+/* Keeps a reference to the result `t`, if it is small.  plan->values is not
+ * NULL. */
 void op_plan_keep_result(Plans *p, OpPlan *plan, const OpSite *site,
                          const Tensor *const *args, Tensor *t);
 

@@ -1,6 +1,6 @@
 /* The reverse sweep of a stretch's record (stretch.h): of its steps, the latest
- * first.  What a step's inputs get of the step before is added to the adjoints
- * of the record itself, from which that step's sweep takes it.
+ * first.  An input that is a result of the step before has its adjoint in the
+ * record itself, from which the sweep of that step takes it.
  *
  * Which rule serves a step, where its arguments come from and where its parts
  * go is planned once, and holds as long as the same adjoints are zero: in a
@@ -63,7 +63,8 @@ static Part *input_part(SweptStep *step, int i) {
 
 /* --- The plan ------------------------------------------------------------- */
 
-/* What the step before gave nobody else has read, so that it has no sum. */
+/* Has input i an adjoint already, to which this step's part is added?  A result
+ * of the step before has none, since nothing but this step has read it. */
 static bool has_sum(const SweptStep *step, int i) {
   const Part *part = step->inputs[i];
   return part && part->form != SUM_ZERO && source_of(step, i) == SOURCE_SAME;

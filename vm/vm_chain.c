@@ -383,7 +383,8 @@ static bool run_views(Chain *c, Outs *outs, OpCall *call, int *step) {
 
 /* On failure the new outputs go and `taken` is what it was, so all sources are
  * still live for vm_unwind(); what has been written over one of them nobody
- * reads any more.  Out of line it takes 25 instructions more. */
+ * reads any more.  It is inline, since a call of it takes 25
+ * more instructions. */
 __attribute__((always_inline)) static inline bool run_fused(Chain *c) {
   Outs outs;
   unsigned taken = c->taken;

@@ -1,6 +1,6 @@
-/* Operators without a kernel: those that print, assert, fail or compare
- * structures, which the machine does itself.  A function each, by
- * OpSpecial. */
+/* Operators without a kernel, which the machine carries out itself: those that
+ * print, assert, fail or compare structures.  OpSpecial has one for each
+ * function here. */
 #include "value/show.h"
 #include "value/structure.h"
 #include "vm/vm.h"
@@ -88,7 +88,7 @@ static bool special_fail(Session *s, const OpSite *site, const uint16_t *list) {
 }
 
 static void look_at(void *of, Part p, Looked *out) {
-  Session *s = of;
+  (void)of;
   *out = (Looked){.kind = PART_OTHER};
   if (p.type->kind == TY_TUPLE) {
     *out = (Looked){.kind = PART_TUPLE, .count = p.type->count};
@@ -100,7 +100,6 @@ static void look_at(void *of, Part p, Looked *out) {
              dtype_is_float((DType)p.type->dtype)) {
     *out = (Looked){.kind = PART_FLOATS, .tensor = p.v.tensor};
   }
-  (void)s;
 }
 
 static Part part_of(void *of, Part p, int i) {
@@ -129,7 +128,7 @@ static bool special_same_structure(Session *s, const OpSite *site,
   return same;
 }
 
-/* What the language calls operators and no kernel can do: they have effects. */
+/* Carries out one call; false after a fault. */
 typedef bool (*SpecialFn)(Session *s, const OpSite *site, const uint16_t *list);
 
 static const SpecialFn specials[SPECIAL_COUNT] = {

@@ -100,6 +100,7 @@ static bool has_any_rank(const Type *t) {
   return t->any_rank;
 }
 
+/* Does the rule depend on more than the checker knew (OpSite.open)? */
 static bool is_open(const Sources *s, const OpInfo *op, const Attrs *attrs,
                     const Type *result) {
   bool open = attrs_have_operands(attrs) || op->storage == STORE_SPECIAL ||
@@ -118,9 +119,9 @@ static bool is_list_of_dims(const Type *t) {
          !dtype_is_float((DType)t->dtype);
 }
 
-/* Does the plan keep the result?  Of operators that the checker computes with
- * the values of dimensions, where operands and results could be such values or
- * where shapes alone tell the result: the arithmetic of shapes. */
+/* Does the plan keep the result?  It does for the arithmetic of shapes: the
+ * operators with which the checker computes dimensions, where result and
+ * operands could be lists of dimensions, or where shapes alone tell it. */
 static bool keeps_result(const Sources *s, const OpInfo *op,
                          const Type *result) {
   if (!op->known || !is_list_of_dims(result) || result->kind == TY_TUPLE)
@@ -131,17 +132,18 @@ static bool keeps_result(const Sources *s, const OpInfo *op,
   return keeps;
 }
 
-/* Operands that hold attributes stand last.  NO_PLAN where there are more
- * operands than `by_value` has bits. */
+enum { PLAN_ARGS_MOST = 32 }; /* the bits of OpSite.by_value and kept_by */
+
+/* Operands that hold attributes stand last. */
 static void set_plan(Lower *l, const Sources *s, const Type *result,
                      OpSite *site) {
   int held = attrs_operand_count(site->attrs), count = site->arg_count;
   site->open = is_open(s, site->op, site->attrs, result);
   site->number = NO_PLAN;
   if (site->op->storage == STORE_SPECIAL) return;
-  if (held > 0 && count > 32) return;
+  if (held > 0 && count > PLAN_ARGS_MOST) return;
   for (int i = count - held; i < count; i++) site->by_value |= 1u << i;
-  site->keeps = count <= 32 && keeps_result(s, site->op, result);
+  site->keeps = count <= PLAN_ARGS_MOST && keeps_result(s, site->op, result);
   for (int i = 0; site->keeps && i < count - held; i++)
     if (site->op->reads != READS_NONE) site->kept_by |= 1u << i;
   site->number = l->code->plan_count++;

@@ -75,9 +75,11 @@ typedef enum rly_status {
 } rly_status;
 
 const char *rly_status_name(rly_status status); /* "refused"; or NULL */
-/* What the last call of this thread that gave RLY_MISUSE, or NULL, 0 or false
- * for misuse, was about: "rly_session_call: argument 2 is a value of another
- * session".  It lives until the thread's next such call. */
+/* What the last call of this thread that gave RLY_MISUSE, or NULL in place of
+ * something that is to be freed, for misuse, was about: "rly_session_call:
+ * argument 2 is a value of another session".  It lives until the thread's next
+ * such call.  A question about nothing, such as the rank of NULL, is answered
+ * by NULL, 0, -1 or false without a text. */
 const char *rly_misuse(void);
 
 /* The version of this header; rly_version() is that of the library, "0.1.0". */

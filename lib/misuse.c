@@ -26,6 +26,11 @@ void misuse(const char *function, const char *format, ...) {
   va_end(args);
 }
 
+bool sense_for(const char *function, bool right, const char *wrong) {
+  if (!right) misuse(function, "%s", wrong);
+  return right;
+}
+
 /* A host of an earlier version has fewer members, one of a later version more:
  * those must be 0, as nothing here could follow them. */
 bool struct_take(const char *function, void *to, size_t size,

@@ -77,7 +77,8 @@ rly_session *session_shell(rly_program *p, const rly_session_options *options) {
 
 rly_session *rly_session_new(rly_program *p,
                              const rly_session_options *options) {
-  rly_session *s = p ? session_shell(p, options) : NULL;
+  rly_session *s =
+      sense(p, "the program is NULL") ? session_shell(p, options) : NULL;
   if (!s) return NULL;
   s->vm = session_new(p->code, s->mem, limits_of(p->cx),
                       session_hooks(&s->options), &s->diags);
@@ -230,9 +231,11 @@ rly_status rly_session_skip(rly_session *s) {
 /* Refused while the session runs. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
   rly_options taken;
-  if (!limits || !struct_take(__func__, &taken, sizeof taken, limits))
-    return RLY_MISUSE;
-  if (!(taken.timeout >= 0) /* false for NaN */ || !session_hold(s))
+  if (!sense(limits, "the limits is NULL") ||
+      !struct_take(__func__, &taken, sizeof taken, limits) ||
+      !sense(taken.timeout >= 0 /* false for NaN */,
+             "the timeout must not be negative") ||
+      !session_hold(s))
     return RLY_MISUSE;
   bool idle = !s->running && !s->freed;
   if (idle) {
@@ -249,7 +252,8 @@ rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
 }
 
 rly_status rly_session_limits(rly_session *s, rly_options *limits) {
-  if (!limits || !session_hold(s)) return RLY_MISUSE;
+  if (!sense(limits, "the limits is NULL") || !session_hold(s))
+    return RLY_MISUSE;
   Limits now = session_limits(s->vm);
   session_release(s);
   struct_give(limits, sizeof *limits,
@@ -570,7 +574,11 @@ static rly_status call_bound(rly_session *s, const rly_function *entry,
 
 rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
                                   rly_value **result) {
-  if (!s || !result || !is_function(s->program, entry) || !session_enter(s))
+  if (!sense(s, "the session is NULL") ||
+      !sense(result, "the result is NULL") ||
+      !sense(is_function(s->program, entry),
+             "the entry is no function of the session's program") ||
+      !session_enter(s))
     return RLY_MISUSE;
   rly_status status = call_bound(s, entry, result);
   session_leave(s);
@@ -619,7 +627,9 @@ rly_status rly_session_set_profile(rly_session *s, bool on) {
 /* The text is made in a Mem of its own: that it could not be made is no failure
  * of the session. */
 char *rly_session_profile(rly_session *s) {
-  if (!s || !s->options.profile || !session_hold(s)) return NULL;
+  if (!sense(s, "the session is NULL") || !s->options.profile ||
+      !session_hold(s))
+    return NULL;
   rly_context *cx = s->program->cx;
   Mem mem = mem_local(&cx->mem);
   StrBuf out;

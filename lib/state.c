@@ -16,14 +16,16 @@
 
 /* Takes the session and evaluates what its program was given since; false, with
  * *status, when that cannot be. */
-static bool begin(rly_session *s, rly_status *status) {
+static bool begin_for(const char *function, rly_session *s,
+                      rly_status *status) {
   *status = RLY_MISUSE;
-  if (!session_enter(s)) return false;
+  if (!session_enter_for(function, s)) return false;
   *status = session_start(s, true);
   if (*status == RLY_OK) return true;
   session_leave(s);
   return false;
 }
+#define begin(s, status) begin_for(__func__, s, status)
 
 static rly_status out_of_memory(rly_session *s) {
   mem_raise_exhausted(s->mem);
@@ -145,7 +147,7 @@ static rly_value *get(rly_session *s, const StateList *list, const char *path) {
  * handles. */
 rly_value *rly_session_get(rly_session *s, const char *path) {
   rly_status status;
-  if (!path || !begin(s, &status)) return NULL;
+  if (!sense(path, "the path is NULL") || !begin(s, &status)) return NULL;
   StateList list;
   rly_value *v = NULL;
   if (state_list(s->vm, true, &list)) v = get(s, &list, path);
@@ -187,7 +189,10 @@ static rly_status set(rly_session *s, const StateList *list, const char *path,
 
 rly_status rly_session_set(rly_session *s, const char *path, rly_value *v) {
   rly_status status;
-  if (!path || !v || v->session != s || !begin(s, &status)) return RLY_MISUSE;
+  if (!sense(path, "the path is NULL") || !sense(v, "the value is NULL") ||
+      !sense(v->session == s, "the value is another session's"))
+    return RLY_MISUSE;
+  if (!begin(s, &status)) return status;
   StateList list;
   if (state_list(s->vm, true, &list)) status = set(s, &list, path, v);
   else status = out_of_memory(s);
@@ -223,9 +228,11 @@ static rly_status add_cell(rly_session *s, const char *text, rly_value *v) {
 rly_status rly_session_add_cell(rly_session *s, const char *name,
                                 rly_value *v) {
   rly_status status;
-  if (!name || !is_cell_name(name) || !v || v->session != s ||
-      !begin(s, &status))
+  if (!sense(name, "the name is NULL") || !sense(v, "the value is NULL") ||
+      !sense(is_cell_name(name), "a name has letters, digits, `_` and `.`") ||
+      !sense(v->session == s, "the value is another session's"))
     return RLY_MISUSE;
+  if (!begin(s, &status)) return status;
   status = add_cell(s, name, v);
   session_leave(s);
   return status;
@@ -258,7 +265,9 @@ rly_snapshot *rly_session_snapshot(rly_session *s) {
  * Evaluating the pending `let`s would also be wrong as such: they may fail, and
  * going back has to be possible just then. */
 rly_status rly_session_restore(rly_session *s, const rly_snapshot *snapshot) {
-  if (!snapshot || snapshot->session != s || !session_enter(s))
+  if (!sense(snapshot, "the snapshot is NULL") ||
+      !sense(snapshot->session == s, "the snapshot is another session's") ||
+      !session_enter(s))
     return RLY_MISUSE;
   session_restore(s->vm, snapshot->snapshot);
   session_leave(s);

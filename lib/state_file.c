@@ -268,7 +268,7 @@ static rly_status save(rly_session *s, const char *path) {
 }
 
 rly_status rly_session_save(rly_session *s, const char *path) {
-  if (!path || !session_enter(s)) return RLY_MISUSE;
+  if (!sense(path, "the path is NULL") || !session_enter(s)) return RLY_MISUSE;
   rly_status status = save(s, path);
   session_leave(s);
   return status;
@@ -452,7 +452,7 @@ static rly_status load(rly_session *s, const char *path, StrBuf *report) {
 }
 
 rly_status rly_session_load(rly_session *s, const char *path) {
-  if (!path || !session_enter(s)) return RLY_MISUSE;
+  if (!sense(path, "the path is NULL") || !session_enter(s)) return RLY_MISUSE;
   rly_status status = load(s, path, NULL);
   session_leave(s);
   return status;
@@ -504,7 +504,8 @@ static rly_status carry(rly_session *from, rly_session *to, StrBuf *report) {
 /* `from` is taken first; when `to` is busy, it is let go again. */
 rly_status rly_session_carry(rly_session *from, rly_session *to,
                              char **report) {
-  if (!from || from == to || !session_enter(from)) return RLY_MISUSE;
+  if (!sense(from != to, "it is one session") || !session_enter(from))
+    return RLY_MISUSE;
   if (!session_enter(to)) {
     session_leave(from);
     return RLY_MISUSE;
@@ -520,7 +521,7 @@ rly_status rly_session_carry(rly_session *from, rly_session *to,
 
 rly_status rly_session_carry_file(rly_session *to, const char *path,
                                   char **report) {
-  if (!path || !session_enter(to)) return RLY_MISUSE;
+  if (!sense(path, "the path is NULL") || !session_enter(to)) return RLY_MISUSE;
   StrBuf text;
   strbuf_init(&text, to->mem);
   rly_status status = load(to, path, &text);

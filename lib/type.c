@@ -64,7 +64,8 @@ const rly_type *rly_type_field(const rly_type *t, int i) {
 }
 
 char *rly_type_text(rly_program *p, const rly_type *t) {
-  if (!p || !t) return NULL;
+  if (!sense(p, "the program is NULL") || !sense(t, "the type is NULL"))
+    return NULL;
   Mem mem = mem_local(&p->cx->mem);
   StrBuf out;
   strbuf_init(&out, &mem);

@@ -50,7 +50,7 @@ void rly_value_free(rly_value *v) {
 
 /* A second handle, not a second count on the first: each is freed by itself. */
 rly_value *rly_value_keep(rly_value *v) {
-  if (!v || !session_hold(v->session)) return NULL;
+  if (!sense(v, "the value is NULL") || !session_hold(v->session)) return NULL;
   value_keep(v->type, v->value);
   rly_value *kept = value_handle_take(v->session, v->type, v->value);
   session_release(v->session);
@@ -90,17 +90,21 @@ static char *value_text_take(rly_value *v, StrBuf *out) {
   return NULL;
 }
 
-static bool hold(const rly_value *v) {
-  if (!v || !session_hold(v->session)) return false;
+static bool hold_for(const char *function, const rly_value *v) {
+  if (!v) misuse(function, "the value is NULL");
+  if (!v || !session_hold_for(function, v->session)) return false;
   /* Something that failed without a report is no concern of what follows. */
   Mem *mem = v->session->mem;
   if (!session_in_run(v->session->vm) && mem_exhausted(mem))
     mem_clear_exhausted(mem);
   return true;
 }
+#define hold(v) hold_for(__func__, v)
 
 /* Printing polls the stop flag, for a value may be of any size. */
-char *rly_value_text(rly_value *v) { return rly_value_text_fit(v, 0, 0); }
+char *rly_value_text(rly_value *v) {
+  return sense(v, "the value is NULL") ? rly_value_text_fit(v, 0, 0) : NULL;
+}
 
 char *rly_value_text_fit(rly_value *v, int width, int digits) {
   if (!hold(v)) return NULL;
@@ -168,7 +172,11 @@ int rly_value_field_count(const rly_value *v) {
 
 /* The field gets a reference of its own, so the whole may be freed. */
 rly_value *rly_value_field(rly_value *v, int i) {
-  if (!v || i < 0 || i >= rly_value_field_count(v) || !hold(v)) return NULL;
+  if (!sense(v, "the value is NULL") ||
+      !sense(i >= 0 && i < rly_value_field_count(v),
+             "there is no such field") ||
+      !hold(v))
+    return NULL;
   const Type *type;
   Value field = value_field(store_of(v->session), v->type, v->value, i, &type);
   value_keep(type, field);
@@ -208,7 +216,10 @@ rly_value *value_handle_of(rly_session *s, const Tensor *t, bool copied) {
 /* The elements are shared with the host's tensor; a kernel never writes over a
  * buffer that has two owners. */
 rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
-  if (!s || !t || t->cx != s->program->cx || !session_hold(s)) return NULL;
+  if (!sense(s, "the session is NULL") || !sense(t, "the tensor is NULL") ||
+      !sense(t->cx == s->program->cx, "the tensor is of another context") ||
+      !session_hold(s))
+    return NULL;
   rly_value *v = s->freed ? NULL : value_handle_of(s, &t->tensor, false);
   session_release(s);
   return v;
@@ -217,7 +228,8 @@ rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
 rly_value *rly_value_of_elements(rly_session *s, const char *dtype, int rank,
                                  const int64_t *shape, const void *elements) {
   Tensor t;
-  if (!s || !tensor_sensible(dtype, rank, shape, NULL, elements, &t) ||
+  if (!sense(s, "the session is NULL") ||
+      !tensor_sensible(dtype, rank, shape, NULL, elements, &t) ||
       !session_hold(s))
     return NULL;
   rly_value *v = s->freed ? NULL : value_handle_of(s, &t, true);
@@ -267,7 +279,7 @@ static const void *elements_of(rly_value *v) {
 
 /* Borrowed until the handle is freed. */
 const void *rly_value_elements(rly_value *v) {
-  if (!is_tensor(v) || !hold(v)) return NULL;
+  if (!sense(is_tensor(v), "the value is no tensor") || !hold(v)) return NULL;
   const void *elements = elements_of(v);
   session_release(v->session);
   return elements;
@@ -285,7 +297,7 @@ static rly_tensor *tensor_of(rly_value *v) {
 }
 
 rly_tensor *rly_value_tensor(rly_value *v) {
-  if (!is_tensor(v) || !hold(v)) return NULL;
+  if (!sense(is_tensor(v), "the value is no tensor") || !hold(v)) return NULL;
   rly_tensor *t = tensor_of(v);
   session_release(v->session);
   return t;
@@ -430,7 +442,7 @@ static rly_status write_value(rly_value *v, const char *name,
 /* Every tensor of the value, wherever it stands: fields of tuples and
  * constructors, contents of refs. */
 rly_status rly_value_write(rly_value *v, const char *path) {
-  if (!path || !hold(v)) return RLY_MISUSE;
+  if (!sense(path, "the path is NULL") || !hold(v)) return RLY_MISUSE;
   rly_status status = write_value(v, NULL, path);
   session_release(v->session);
   return status;
@@ -438,7 +450,9 @@ rly_status rly_value_write(rly_value *v, const char *path) {
 
 rly_status rly_value_write_as(rly_value *v, const char *name,
                               const char *path) {
-  if (!name || !path || !hold(v)) return RLY_MISUSE;
+  if (!sense(name, "the name is NULL") || !sense(path, "the path is NULL") ||
+      !hold(v))
+    return RLY_MISUSE;
   rly_status status = write_value(v, name, path);
   session_release(v->session);
   return status;

@@ -38,6 +38,45 @@ for my $piece (slurp('docs/EMBEDDING.md') =~
 }
 cmp_ok($n, '>=', 7, 'the page has its programs');
 
+# --- Misuse -----------------------------------------------------------------
+
+# Each function of the header that gives a status, or something that is to be
+# freed, is called with zeros: what is RLY_MISUSE or NULL has left a text that
+# begins with the function's name.
+my $header = slurp('include/rly.h') =~ s{/\*.*?\*/}{}gsr;
+my @calls;
+while ($header =~ /^(rly_status |(?:struct )?\w+ \*)(rly_\w+)\(([^;]*)\);/mg) {
+  my ($gives, $name, $args) = ($1, $2, $3);
+  next if $name eq 'rly_context_new'; # which takes NULL
+  $args =~ s/\([^()]*\*(\w*)\)\([^()]*\)/*$1/g;
+  my @zeros = map { '0' } split /,/, $args;
+  my $kind = $gives =~ /status/ ? 'STATUS' : 'OWNED';
+  push @calls, "$kind($name, @{[join ', ', @zeros]})";
+}
+cmp_ok(scalar @calls, '>', 60, 'functions that can fail');
+my $misuse = <<'END';
+#include <rly.h>
+#include <stdio.h>
+#include <string.h>
+#define STATUS(name, ...) tell(#name, name(__VA_ARGS__))
+#define OWNED(name, ...) \
+  tell(#name, name(__VA_ARGS__) ? RLY_OK : RLY_MISUSE)
+static void tell(const char *name, rly_status status) {
+  size_t n = strlen(name);
+  const char *said = rly_misuse();
+  if (status != RLY_MISUSE) printf("%s gave %d\n", name, status);
+  else if (strncmp(said, name, n) || said[n] != ':')
+    printf("%s left: %s\n", name, said);
+}
+int main(void) {
+END
+$code = spew(scratch('misuse.c'),
+             $misuse . join('', map { "  $_;\n" } @calls) . "}\n");
+my $misuser = scratch('misuser');
+my $built = `$cc $flags -Iinclude $code -L$build -lrly -o $misuser 2>&1`;
+is($built, '', 'a host that does everything wrong builds');
+is(`LD_LIBRARY_PATH=$build $misuser 2>&1`, '', 'each misuse is told');
+
 SKIP: {
   skip "$mode shows other names, too", 1 if $flags{$mode} || $mode eq 'tsan';
   my @shown = map { / T (\w+)$/ ? $1 : () }

@@ -1,12 +1,13 @@
-/* Recursion with work left after the call of itself (loop.c): what the turns of
- * the first Loop met, in sequences, and the second Loop, which takes it up
- * again from the last to the first. */
+/* Recursion with work left after the call of itself (loop.c).  The first Loop
+ * keeps in sequences what its slots were at each turn: what the turns met.  The
+ * second Loop takes the elements of these sequences from the last to the first,
+ * and does the work that was left at each turn. */
 #include "export/loop.h"
 
 /* --- What the turns met --------------------------------------------------- */
 
-/* A sequence of such tensors.  It goes by the type of its elements, as no type
- * of the program is one of it; nothing but these functions sees it. */
+/* A sequence of what a slot was.  The program has no type for it, so its Val
+ * has the type of its elements; only functions of this file see such a Val. */
 static OnnxValueType met_port(Export *x, const Slot *slot) {
   OnnxValueType port = value_type(x, slot->met);
   port.sequence = true;
@@ -68,109 +69,138 @@ bool meet(const Loop *l, OnnxGraph *body, Val *const *met, Val *const *now,
 
 /* --- The way back --------------------------------------------------------- */
 
-/* The slots that the result of the function has. */
-static Slot *result_slots(const Loop *l, const Val *v, const Vals *values) {
+/* The second Loop.  It carries the parts of the result, and the lists among the
+ * slots of the first one. */
+typedef struct Back {
+  const Loop *l;
+  const Val *result;   /* of the last call, in parts: */
+  Vals parts;          /* its tensors and sequences */
+  const Slot *results; /* their slots */
+  size_t count;        /* of the slots of the first Loop */
+  const Slot *slots;
+  Val *const *lists; /* what the first Loop left of the slots */
+  Val *turns, *last; /* how many there were, and the number of the last one */
+} Back;
+
+static bool is_list(const Back *b, size_t slot) {
+  return b->slots[slot].type->kind != TY_TENSOR;
+}
+
+static const Slot *result_slots(const Back *b) {
+  const Loop *l = b->l;
   Export *x = l->x;
-  Slot *slots = ARENA_ARRAY(x->arena, Slot, values->len + 1);
+  Slot *slots = ARENA_ARRAY(x->arena, Slot, b->parts.len + 1);
   Slot of = {type_here(x, l->at->type), "result", NULL};
   size_t next = 0;
-  if (slots) carried_slots(l, v, of, values, &next, slots);
+  if (slots) carried_slots(l, b->result, of, &b->parts, &next, slots);
   return slots;
 }
 
 /* What the slots were at the turn: the last one first.  A list of the turn
  * after it, `lists`, gets its element again. */
-static Val **met_at(const Loop *l, Val *turn, Val *last, size_t count,
-                    const Slot *slots, Val *const *lists) {
-  Export *x = l->x;
-  Val **was = ARENA_ARRAY(x->arena, Val *, count + 1);
-  Val *i = node_of(x, "Sub", turn->type, 2, (Val *[]){last, turn});
-  for (size_t k = 0; was && k < count; k++) {
-    was[k] =
-        node_of(x, "SequenceAt", l->met[k]->type, 2, (Val *[]){l->met[k], i});
-    if (slots[k].type->kind != TY_TENSOR)
-      was[k] = node_of(x, "SequenceInsert", slots[k].type, 3,
+static Val **met_at(const Back *b, Val *turn, Val *const *lists) {
+  Export *x = b->l->x;
+  Val **was = ARENA_ARRAY(x->arena, Val *, b->count + 1);
+  Val *i = node_of(x, "Sub", turn->type, 2, (Val *[]){b->last, turn});
+  for (size_t k = 0; was && k < b->count; k++) {
+    Val *met = b->l->met[k];
+    was[k] = node_of(x, "SequenceAt", met->type, 2, (Val *[]){met, i});
+    if (is_list(b, k))
+      was[k] = node_of(x, "SequenceInsert", b->slots[k].type, 3,
                        (Val *[]){lists[k], was[k], val_number(x, DT_INT64, 0)});
     if (!was[k]) return NULL;
   }
   return was;
 }
 
-/* One turn of it.  It carries the results, and the lists. */
-static bool turn_back(const Loop *l, OnnxGraph *body, Val *last, const Val *v,
-                      const Vals *values, const Slot *results, size_t count,
-                      const Slot *slots) {
+/* The function's value where the slots were `was` and its call of itself gave
+ * the parts `now`. */
+static Val *resume(const Back *b, Val *const *was, Val *const *now) {
+  const Loop *l = b->l;
   Export *x = l->x;
-  Val *turn = body_input(x, body, "turn", type_of_rank(x, DT_INT64, 0));
-  Val *go = body_input(x, body, "go", type_of_rank(x, DT_BOOL, 0));
-  Val *const *now = body_inputs(x, body, values->len, results);
-  Val **lists = ARENA_ARRAY(x->arena, Val *, count + 1);
-  if (!now || !lists) return false;
-  for (size_t k = 0; k < count; k++)
-    if (slots[k].type->kind != TY_TENSOR)
-      lists[k] = body_input(x, body, slots[k].name, slots[k].type);
-  Val **was = met_at(l, turn, last, count, slots, lists);
-  if (!was) return false;
   Frame *f = frame_with(x, l->call, l->fn, with_carried(l, was));
-  Resumed resumed = {l->self, val_rebuild(x, v, &now), x->resumed};
+  Resumed resumed = {l->self, val_rebuild(x, b->result, &now), x->resumed};
   x->resumed = &resumed;
   Val *made = ask_in(x, f, l->fn, ASK_RESUME, l->self);
   x->resumed = resumed.up;
+  return made;
+}
+
+/* One turn, as the body. */
+static bool turn_back(const Back *b, OnnxGraph *body) {
+  Export *x = b->l->x;
+  Span at = b->l->at->span;
+  Val *turn = body_input(x, body, "turn", type_of_rank(x, DT_INT64, 0));
+  Val *go = body_input(x, body, "go", type_of_rank(x, DT_BOOL, 0));
+  Val *const *now = body_inputs(x, body, b->parts.len, b->results);
+  Val **lists = ARENA_ARRAY(x->arena, Val *, b->count + 1);
+  if (!now || !lists) return false;
+  for (size_t k = 0; k < b->count; k++)
+    if (is_list(b, k))
+      lists[k] = body_input(x, body, b->slots[k].name, b->slots[k].type);
+  Val **was = met_at(b, turn, lists);
+  Val *made = was ? resume(b, was, now) : NULL;
   Vals next;
   VEC_INIT(&next, x->mem);
-  bool fine = made && val_agree(x, v, made, l->at->span) &&
-              val_flatten(x, made, &next, l->at->span) &&
-              next.len == values->len && graph_gives(x, body, go, NULL) &&
-              body_outputs(x, body, &next, results);
+  bool fine = made && val_agree(x, b->result, made, at) &&
+              val_flatten(x, made, &next, at) && next.len == b->parts.len &&
+              graph_gives(x, body, go, NULL) &&
+              body_outputs(x, body, &next, b->results);
   VEC_DONE(&next);
-  for (size_t k = 0; fine && k < count; k++) {
-    OnnxValueType port = value_type(x, slots[k].type);
+  for (size_t k = 0; fine && k < b->count; k++) {
+    OnnxValueType port = value_type(x, b->slots[k].type);
     if (lists[k]) fine = graph_gives(x, body, was[k], &port);
   }
   return fine;
 }
 
+/* The node, whose outputs are the parts of the first call's result; these are
+ * called by the hint. */
+static Val *node_back(const Back *b, OnnxGraph *body, const char *hint) {
+  Export *x = b->l->x;
+  Span at = b->l->at->span;
+  Val **out = ARENA_ARRAY(x->arena, Val *, b->parts.len + 1);
+  if (!out) return NULL;
+  OnnxNode *n = node_new(x, "Loop");
+  node_in(x, n, b->turns, at);
+  onnx_node_input(x->w, n, "");
+  for (size_t i = 0; i < b->parts.len; i++) node_in(x, n, b->parts.data[i], at);
+  for (size_t k = 0; k < b->count; k++)
+    if (is_list(b, k)) node_in(x, n, b->lists[k], at);
+  onnx_attr_graph(x->w, n, "body", body);
+  for (size_t i = 0; i < b->parts.len; i++) {
+    x->hint = hint;
+    out[i] = node_out(x, n, b->results[i].type);
+  }
+  for (size_t k = 0; k < b->count; k++)
+    if (is_list(b, k)) node_out(x, n, b->slots[k].type);
+  Val *const *next = out;
+  return val_rebuild(x, b->result, &next);
+}
+
 Val *loop_back(const Loop *l, const Val *v, size_t count, const Slot *slots,
                Val *const *lists) {
   Export *x = l->x;
+  Span at = l->at->span;
   const char *hint = x->hint;
   const Type *number = type_of_rank(x, DT_INT64, 0);
-  Vals values;
-  VEC_INIT(&values, x->mem);
+  Back b = {
+      .l = l, .result = v, .count = count, .slots = slots, .lists = lists};
+  VEC_INIT(&b.parts, x->mem);
   x->hint = NULL;
-  Val *turns = node_of(x, "SequenceLength", number, 1, l->met);
-  Val *last = node_of(x, "Sub", number, 2,
-                      (Val *[]){turns, val_number(x, DT_INT64, 1)});
-  bool fine = last && val_flatten(x, (Val *)v, &values, l->at->span);
-  for (size_t i = 0; fine && i < values.len; i++)
-    fine = val_name(x, values.data[i], l->at->span) != NULL;
-  Slot *results = fine ? result_slots(l, v, &values) : NULL;
+  b.turns = node_of(x, "SequenceLength", number, 1, l->met);
+  b.last = node_of(x, "Sub", number, 2,
+                   (Val *[]){b.turns, val_number(x, DT_INT64, 1)});
+  bool fine = b.last && val_flatten(x, (Val *)v, &b.parts, at);
+  for (size_t i = 0; fine && i < b.parts.len; i++)
+    fine = val_name(x, b.parts.data[i], at) != NULL;
+  b.results = fine ? result_slots(&b) : NULL;
   OnnxGraph *outer = x->graph;
-  OnnxGraph *body = results ? graph_enter(x, "body", l->at->span) : NULL;
-  fine = body && turn_back(l, body, last, v, &values, results, count, slots);
+  OnnxGraph *body = b.results ? graph_enter(x, "body", at) : NULL;
+  fine = body && turn_back(&b, body);
   if (body) graph_leave(x, outer);
-  Val *made = NULL;
-  Val **out = ARENA_ARRAY(x->arena, Val *, values.len + 1);
-  if (fine && out) {
-    OnnxNode *n = node_new(x, "Loop");
-    node_in(x, n, turns, l->at->span);
-    onnx_node_input(x->w, n, "");
-    for (size_t i = 0; i < values.len; i++)
-      node_in(x, n, values.data[i], l->at->span);
-    for (size_t k = 0; k < count; k++)
-      if (slots[k].type->kind != TY_TENSOR)
-        node_in(x, n, lists[k], l->at->span);
-    onnx_attr_graph(x->w, n, "body", body);
-    for (size_t i = 0; i < values.len; i++) {
-      x->hint = hint;
-      out[i] = node_out(x, n, results[i].type);
-    }
-    for (size_t k = 0; k < count; k++)
-      if (slots[k].type->kind != TY_TENSOR) node_out(x, n, slots[k].type);
-    Val *const *next = out;
-    made = val_rebuild(x, v, &next);
-  }
+  Val *made = fine ? node_back(&b, body, hint) : NULL;
   x->hint = hint;
-  VEC_DONE(&values);
+  VEC_DONE(&b.parts);
   return made;
 }

@@ -24,8 +24,8 @@ typedef struct Reached {
   int count;
 } Reached;
 
-/* Finds the function of the member's name; false: it is none of the text that
- * has one type. */
+/* Finds the function of the member's name; false: the name is no function of
+ * the text, or one with type parameters. */
 static bool find_fn(const Frame *frame, Member *m) {
   const Expr *value = NULL;
   if (m->global && m->global->kind == GLOBAL_DEF && !m->global->param_count) {

@@ -5,19 +5,19 @@
  *   if (%n == 0) { 1 } else { %n * @f(%n - 1) }      a value, a call
  *   { let %r = @f(%t); if (%c) { Cons(%h, %r) } else { %r } }     a call
  *
- * The second is one end, since its `let` calls in any case.  A call that only
- * one branch within an end makes, or a function within it, is of no such form;
- * nor are two calls in one end.
+ * The second is one end, since its `let` makes the call before the `if`.  An
+ * end may not have two calls, nor one that stands in a branch or in a function
+ * within it.
  *
  * One walk leaves a note at each node with a call in it, and at each choice. */
 #include "export/exporter.h"
 #include "ir/walk.h"
 
 enum {
-  NOTE_ONE = 1,    /* a call of itself is in the node */
-  NOTE_TWO = 2,    /* a second one is */
-  NOTE_HIDDEN = 4, /* one is in a branch within an end, or in a function */
-  NOTE_WITHIN = 8, /* a choice: one is not in its branches, so it is an end */
+  NOTE_ONE = 1,    /* the node has a call of the function in it */
+  NOTE_TWO = 2,    /* it has a second one */
+  NOTE_HIDDEN = 4, /* one stands in a branch within an end, or in a function */
+  NOTE_WITHIN = 8, /* a choice with a call outside its branches: it is an end */
   NOTE_VALUE = 16, /* a choice: one of its ends is a value */
   NOTE_CALL = 32,  /* a choice: one of its ends is a call */
   NOTE_CALLS = NOTE_ONE | NOTE_TWO | NOTE_HIDDEN,
@@ -98,7 +98,7 @@ Val *resumed_value(Export *x, const Expr *call) {
 
 /* --- The arguments of the call -------------------------------------------- */
 
-/* Before those of a circle's function stands its number. */
+/* The first argument of a circle's function is the number of the member. */
 static Val *call_args(Export *x, const Expr *e, const Self *self) {
   int first = self->circle ? 1 : 0, count = first + e->count;
   Val **args = ARENA_ARRAY(x->arena, Val *, (size_t)count + 1);

@@ -198,8 +198,8 @@ typedef enum Ask {
   ASK_VALUE,  /* of the end that is no call of itself */
   ASK_STEP,   /* the arguments of the call of itself; () for one that stays */
   ASK_MORE,   /* is the end a call of itself? */
-  ASK_RESUME, /* the value of the end that is a call, or has one, which gave
-                 x->resumed */
+  ASK_RESUME, /* the value of the end that is a call or has one, where that call
+                 gave x->resumed */
 } Ask;
 
 typedef struct Circle Circle;
@@ -210,7 +210,7 @@ typedef struct Self {
   const bool *changed;  /* which parameters some call of itself changes */
   const PtrMap *notes;  /* where ends may have their call within them (ends.c);
                            NULL: an end is the call, or has none */
-  const Circle *circle; /* or: several functions, by their numbers */
+  const Circle *circle; /* instead of both: any member of a circle */
 } Self;
 
 /* Which ends an expression has. */
@@ -222,8 +222,8 @@ bool graph_gives(Export *x, OnnxGraph *g, Val *v, const OnnxValueType *type);
 /* Is the expression a call of it? */
 bool is_self_call(const Expr *e, const Self *self);
 
-/* What a function of a circle is at a turn: the member by the number `which`,
- * of the arguments, in the frame around the functions. */
+/* `ask` of the body of a circle's member: the one of number `which`, with these
+ * arguments; `outer` is the frame around the functions. */
 Val *ask_circle(Export *x, const Circle *c, Val *which, Val *const *args,
                 Frame *outer, Ask what, const Self *self);
 
@@ -239,8 +239,9 @@ typedef struct Member {
 struct Circle {
   int count;
   const Member *members;
-  const Fn *fn; /* of a number and their parameters, without a body; NULL: these
-                   are not of the same types */
+  const Fn *fn; /* the function that stands for all: of a member's number and
+                   the members' parameters, without a body.  NULL: the members'
+                   parameters have different types */
 };
 
 /* The circle of a function, a global one or a local one of the frame's block;
@@ -255,15 +256,16 @@ Val *circle_call(Export *x, const Circle *c, Frame *outer, Val *const *args,
 
 /* --- ends.c --------------------------------------------------------------- */
 
-/* Notes for each node of a body which ends it has.  False: none has its call
- * within it, or one has a second call, or a call that it may not make. */
+/* Notes for each node of a body which ends it has.  False: no end has work left
+ * after its call, or one has two calls, or a call in a branch or function. */
 bool ends_noted(Export *x, const Fn *fn, const Self *self, PtrMap *notes);
 /* The ends of an expression of the body; is it one itself? */
 unsigned ends_known(const PtrMap *notes, const Expr *e, bool *end);
-/* The arguments of the call of itself in an end, or that is the end; () for one
- * that stays as it is. */
+/* The arguments of the call that an end has or is; () for one that no call
+ * changes. */
 Val *step_args(Export *x, const Expr *end, const Self *self);
-/* What a call of itself in such a body has given; NULL: it is no such call. */
+/* What the call has given, where the body around it is resumed (ASK_RESUME);
+ * NULL: it is another call. */
 Val *resumed_value(Export *x, const Expr *call);
 
 /* --- loop.c --------------------------------------------------------------- */
@@ -275,7 +277,7 @@ Val *loop_call(Export *x, const Fn *fn, const Self *self, Frame *frame,
 bool fn_mentions(Export *x, const Fn *fn, const Self *self);
 /* The values of the function's parameters; NULL: memory ran out. */
 Val **frame_args(Export *x, const Frame *f, const Fn *fn);
-/* The call of one whose calls of itself are tail calls. */
+/* The same for a function all of whose calls of itself are tail calls. */
 Val *loop_once(Export *x, const Fn *fn, const Self *self, Frame *frame,
                const Expr *at);
 

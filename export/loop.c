@@ -214,43 +214,59 @@ static bool turn(const Loop *l, OnnxGraph *body, const Vals *values,
 
 /* --- The node ------------------------------------------------------------- */
 
-/* What the loop carries has the types that hold at every turn. */
+/* The slots of what the loop carries, with the types that hold at every turn.
+ * Gives names to their first values, `values`, and begins the sequences of what
+ * the turns meet, if the way back asks for them.  NULL after reporting. */
+static Slot *prepare(Loop *l, Val *more, Vals *values) {
+  Export *x = l->x;
+  Slot *slots = carried(l, l->args, values) ? slots_of(l, values) : NULL;
+  bool fine = slots && val_name(x, more, l->at->span);
+  for (size_t i = 0; fine && i < values->len; i++)
+    fine = val_name(x, values->data[i], l->at->span) != NULL;
+  if (!fine || !l->self->notes) return fine ? slots : NULL;
+  if (!may_be_met(l, values->len, slots)) return NULL;
+  l->met = ARENA_ARRAY(x->arena, Val *, values->len + 1);
+  for (size_t i = 0; l->met && i < values->len; i++)
+    l->met[i] = met_none(x, &slots[i]);
+  return l->met ? slots : NULL;
+}
+
+/* The node.  Its outputs go to `last`, those that are sequences to l->met. */
+static void write_node(Loop *l, Val *more, const Vals *values,
+                       const Slot *slots, OnnxGraph *body, Val **last) {
+  Export *x = l->x;
+  OnnxNode *n = node_new(x, "Loop");
+  onnx_node_input(x->w, n, "");
+  node_in(x, n, more, l->at->span);
+  for (size_t i = 0; i < values->len; i++)
+    node_in(x, n, values->data[i], l->at->span);
+  for (size_t i = 0; l->met && i < values->len; i++)
+    node_in(x, n, l->met[i], l->at->span);
+  onnx_attr_graph(x->w, n, "body", body);
+  for (size_t i = 0; i < values->len; i++) {
+    x->hint = slots[i].name;
+    last[i] = node_out(x, n, slots[i].type);
+  }
+  for (size_t i = 0; l->met && i < values->len; i++)
+    l->met[i] = node_out(x, n, l->met[i]->type);
+}
+
+/* The Loop and what the function's end makes of the values that it leaves. */
 static Val *loop_node(Loop *l, Val *more) {
   Export *x = l->x;
   const char *hint = x->hint;
   x->hint = NULL;
+  Val *v = NULL;
   Vals values;
   VEC_INIT(&values, x->mem);
-  Val *v = NULL;
-  Slot *slots = carried(l, l->args, &values) ? slots_of(l, &values) : NULL;
-  bool fine = slots && val_name(x, more, l->at->span);
-  for (size_t i = 0; fine && i < values.len; i++)
-    fine = val_name(x, values.data[i], l->at->span) != NULL;
-  bool back = l->self->notes != NULL;
-  if (fine && back) fine = may_be_met(l, values.len, slots);
-  if (fine && back) l->met = ARENA_ARRAY(x->arena, Val *, values.len + 1);
-  for (size_t i = 0; fine && l->met && i < values.len; i++)
-    l->met[i] = met_none(x, &slots[i]);
-  OnnxGraph *outer = x->graph;
-  OnnxGraph *body = fine ? graph_enter(x, "body", l->at->span) : NULL;
-  fine = body && turn(l, body, &values, slots);
-  if (body) graph_leave(x, outer);
+  Slot *slots = prepare(l, more, &values);
   Val **last = ARENA_ARRAY(x->arena, Val *, values.len + 1);
+  OnnxGraph *outer = x->graph;
+  OnnxGraph *body = slots ? graph_enter(x, "body", l->at->span) : NULL;
+  bool fine = body && turn(l, body, &values, slots);
+  if (body) graph_leave(x, outer);
   if (fine && last) {
-    OnnxNode *n = node_new(x, "Loop");
-    onnx_node_input(x->w, n, "");
-    node_in(x, n, more, l->at->span);
-    for (size_t i = 0; i < values.len; i++)
-      node_in(x, n, values.data[i], l->at->span);
-    for (size_t i = 0; l->met && i < values.len; i++)
-      node_in(x, n, l->met[i], l->at->span);
-    onnx_attr_graph(x->w, n, "body", body);
-    for (size_t i = 0; i < values.len; i++) {
-      x->hint = slots[i].name;
-      last[i] = node_out(x, n, slots[i].type);
-    }
-    for (size_t i = 0; l->met && i < values.len; i++)
-      l->met[i] = node_out(x, n, l->met[i]->type);
+    write_node(l, more, &values, slots, body, last);
     Frame *f = frame_with(x, l->call, l->fn, with_carried(l, last));
     x->hint = l->met ? NULL : hint;
     v = ask_in(x, f, l->fn, ASK_VALUE, l->self);
@@ -276,9 +292,10 @@ static bool may_call_again(Export *x, const Fn *fn, const Expr *at) {
   for (const Active *a = x->active; a; a = a->up) {
     if (a->fn != fn) continue;
     if (a->graph == x->graph) break;
-    refuse(x, at->span,
-           "how deep this recursion goes depends on the run, and it is no tail "
-           "call, nor the only call of itself on each way");
+    refuse(
+        x, at->span,
+        "how deep this recursion goes depends on the run: the call must be a "
+        "tail call, or the only one in its branch, and in no further branch");
     return false;
   }
   if (x->unrolled++ < UNROLLED_MOST) return true;

@@ -11,21 +11,23 @@ typedef struct Loop {
   Frame *call;
   Val **args; /* of the call */
   const Expr *at;
-  Val **met; /* for each slot what the turns met; NULL: nobody asks */
+  Val **met; /* for each slot a sequence of what it was at each turn (back.c);
+                NULL: there is no way back */
 } Loop;
 
 /* What a value of the loop is at every turn. */
 typedef struct Slot {
   const Type *type;
   const char *name; /* that of its parameter */
-  const Type *met;  /* what a sequence of it holds (back.c): a tensor itself, of
-                       a list an element; NULL: nobody has asked */
+  const Type *met;  /* what its sequence in Loop.met holds: the tensor, or the
+                       first element of a list; NULL: there is no sequence */
 } Slot;
 
 /* --- loop.c --------------------------------------------------------------- */
 
 /* A frame of the same call with other arguments. */
 Frame *frame_with(Export *x, const Frame *call, const Fn *fn, Val *const *args);
+/* What `ask` gives of the function's body in the frame. */
 Val *ask_in(Export *x, Frame *f, const Fn *fn, Ask what, const Self *self);
 /* The arguments with others in the places of those that change. */
 Val **with_carried(const Loop *l, Val *const *values);
@@ -41,17 +43,19 @@ bool body_outputs(Export *x, OnnxGraph *body, const Vals *next,
 
 /* --- back.c --------------------------------------------------------------- */
 
-/* Can the second loop have again what each slot was?  Sets what sequences of it
- * hold.  False after reporting. */
+/* Can the second Loop get back what each slot was?  Sets `met` of the slots.
+ * False after reporting. */
 bool may_be_met(const Loop *l, size_t count, Slot *slots);
-/* What a slot was at the turns so far: an input of the body; nothing yet. */
+/* The sequence of what a slot was: as an input of the body, and empty. */
 Val *met_input(Export *x, OnnxGraph *body, const Slot *slot);
 Val *met_none(Export *x, const Slot *slot);
-/* What it was at this turn, too, as outputs of the body. */
+/* Adds what the slots are at this turn, `now`, to the sequences `met`, which
+ * become outputs of the body.  `next` are the slots after the turn.  False
+ * after reporting. */
 bool meet(const Loop *l, OnnxGraph *body, Val *const *met, Val *const *now,
           const Vals *next, const Slot *slots);
-/* From the value `v` of the last call to that of the first; `lists` are what
- * the first loop left of its slots. */
+/* The second Loop: makes of the value `v` of the last call that of the first.
+ * `lists` are the slots as the first Loop left them.  NULL after reporting. */
 Val *loop_back(const Loop *l, const Val *v, size_t count, const Slot *slots,
                Val *const *lists);
 

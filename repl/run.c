@@ -206,8 +206,8 @@ static bool says_no_type(const Program *p, const char *name) {
   const Global *g = scope_global(&p->user, name_of(p->names, name));
   if (!g || !g->scheme) return false;
   Diag *d = diag_error(p->diags, E0113, g->span,
-                       "`@%s` is a function for each shape and dtype, of which "
-                       "nothing says one",
+                       "`@%s` is a function for each shape and dtype, and "
+                       "nothing says which one to run",
                        name);
   diag_hint(d,
             "write out the types of a function that calls it, or give it "

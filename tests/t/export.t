@@ -173,10 +173,11 @@ sub refused {
 }
 refused('def @main(%n: int32) -> int32 {
   if (%n < 2) { %n } else { @main(%n - 1) + @main(%n - 2) }
-}', qr/refused\.rly:2:29: error\[E0809\].*no tail call/, 'two calls of itself');
+}', qr/refused\.rly:2:29: error\[E0809\].*must be a tail call/,
+        'two calls of itself');
 refused('def @main(%n: int32) -> int32 {
   if (%n == 0) { 1 } else { 1 + (if (%n > 4) { @main(%n - 1) } else { 2 }) }
-}', qr/refused\.rly:2:48: error\[E0809\].*no tail call/,
+}', qr/refused\.rly:2:48: error\[E0809\].*must be a tail call/,
         'a call in a branch of what is left to do');
 refused('def @main(%n: int32, %k: List[int32]) -> int32 {
   if (%n == 0) { 1 } else { 1 + @main(%n - 1, Cons(%n, %k)) }

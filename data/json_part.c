@@ -149,9 +149,9 @@ void data_read_type(Reader *r, const json_t *row) {
   }
 }
 
-/* A type is written as a tree.  One with as many parts as the table has rows
- * may be large because the table is; one with more names rows again and again,
- * which doubles it with each row. */
+/* A type is written as a tree.  It may have as many parts as the table has
+ * rows.  A type with many more parts names the same rows again and again, which
+ * can double it with each row. */
 static bool is_writable(const Reader *r, const TypeRow *whole) {
   return whole->size <= TYPE_PARTS_MOST + r->types_read &&
          split_levels(r->mem, (size_t)whole->height);

@@ -21,8 +21,8 @@
 
 enum {
   SIGNATURE_MOST = 1 << 14,
-  RESULTS_MAX = KNOWN_MAX / RANK_MAX, /* as many have their shapes in a list of
-                                         which the checker knows the values */
+  RESULTS_MAX = KNOWN_MAX / RANK_MAX, /* the checker knows the values of a list
+                                         of so many shapes */
 };
 _Static_assert(RESULTS_MAX == 8, "as a message and rly.h say");
 
@@ -77,7 +77,7 @@ static bool set_operand(OpCall *of, const Tensor *t, rly_operand *out,
   return true;
 }
 
-/* What the call shows of its results. */
+/* Describes the results in the call: dtypes and shapes, and no elements yet. */
 static void show_results(Calling *c) {
   int64_t *shape = c->shapes;
   for (int i = 0; i < c->call.result_count; i++) {
@@ -89,7 +89,8 @@ static void show_results(Calling *c) {
   c->call.result = c->results[0];
 }
 
-/* The dimensions that the signature leaves open are the host's to say. */
+/* Finds the shapes of the results.  The host is asked for dimensions that the
+ * signature leaves open. */
 static bool find_shapes(Calling *c) {
   int64_t known[RESULTS_MAX * RANK_MAX];
   int n = 0;
@@ -117,7 +118,8 @@ static bool find_shapes(Calling *c) {
   return true;
 }
 
-/* Allocates the results, filled with 0; some may be there when it fails. */
+/* Allocates the results, filled with 0.  When it fails, `outs` holds those that
+ * were allocated. */
 static bool make_results(Calling *c, Tensor **outs) {
   OpCall *of = c->of;
   for (int i = 0; i < c->call.result_count; i++) {
@@ -246,8 +248,8 @@ static int operand_of_dtype(const Fn *fn, const Name *name) {
   return -1;
 }
 
-/* The operand whose rank tells that of the shape: its other dimensions are
- * single ones.  -1: there is none. */
+/* The operand whose rank tells that of the shape, since no other shape stands
+ * in its type.  -1: there is none. */
 static int operand_of_shape(const Fn *fn, const Name *name) {
   for (int i = 0; i < fn->param_count; i++) {
     const TypeExpr *t = fn->params[i]->annotation;
@@ -262,8 +264,8 @@ static int operand_of_shape(const Fn *fn, const Name *name) {
   return -1;
 }
 
-/* What the rule reads of one result of several (ops/rules/host.c).  False: no
- * operand tells the dtype or the shape `*unknown`. */
+/* Appends to `out` what the rule reads of one result of several
+ * (ops/rules/host.c).  False: no operand tells what `*unknown` is. */
 static bool add_field(const Fn *fn, const TypeExpr *t, Numbers *out,
                       const Name **unknown) {
   int like = t->dtype_name ? operand_of_dtype(fn, t->dtype_name) : 0;

@@ -157,8 +157,8 @@ static int64_t list_length(const Binder *b, const char *path) {
   return n;
 }
 
-/* A list has names below its own, or none.  A tensor of its own name is meant
- * to be the list. */
+/* A list is bound by the names of its elements, x.0 and so on.  Here a tensor
+ * was bound to the list's own name. */
 static void report_no_list(Binder *b, const char *path) {
   b->lacking++;
   if (!b->missing) return;

@@ -11,8 +11,8 @@
 #include "onnx/import.h"
 #include "onnx/ops.h"
 
-/* The text of an input, which may be missing; NULL: it is, or has no value, as
- * the call that needs it will report. */
+/* The text of an input; NULL: it is missing, or has no value, which the call
+ * that needs it will report. */
 static const char *input_value(Import *im, const Onnx__NodeProto *n, size_t i) {
   return i < n->n_input && *n->input[i] ? value_text(im, n->input[i]) : NULL;
 }
@@ -79,8 +79,8 @@ static bool emit_row(Import *im, const Onnx__NodeProto *n, const char *name,
   return emit_call(im, n, onnx_op_find(NULL, name, version, &known));
 }
 
-/* Strings give and take only strings and, as text, numbers.  `*done`: the node
- * has strings. */
+/* A CastLike of strings: strings to strings change nothing, strings to numbers
+ * are read, numbers to strings are refused.  `*done`: the node has strings. */
 static bool emit_strings_like(Import *im, const Onnx__NodeProto *n,
                               bool *done) {
   static const OnnxOp read = {.inputs = "X T",

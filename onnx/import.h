@@ -37,7 +37,8 @@ typedef struct Import {
   PtrMap types; /* the text of a sequence or an optional -> its OnnxType */
   PtrMap taken; /* Names of the program, to the last number after each */
   PtrMap dims;  /* Names that are dimensions */
-  PtrMap loose; /* the texts of values that come of an element of a sequence */
+  PtrMap loose; /* the texts of values whose rank is not known, since they come
+                   from an element of a sequence */
   PtrMap read;  /* ONNX's Names of values that something in the model reads */
   VEC(const Name *) dim_list;
   int depth; /* of graphs within graphs and functions */
@@ -91,8 +92,8 @@ void set_output_format(Import *im, const Onnx__NodeProto *n,
  */
 const char *dtype_of(Import *im, const char *text);
 bool is_string(Import *im, const char *text);
-/* The node's outputs are loose if one of its inputs is, or is no tensor: the
- * types of elements of sequences leave the rank open. */
+/* Notes the node's outputs as loose if one of its inputs is loose or is no
+ * tensor. */
 void pass_on_loose(Import *im, const Onnx__NodeProto *n);
 /* A value of one element as a condition. */
 const char *as_condition(Import *im, const char *text);

@@ -24,7 +24,8 @@
  * the third derivative, that of the dot test is rounding alone. */
 static const double steps[] = {1e-5, 1e-6}, near = 1e-6, nearer = 1e-9;
 enum { POINTS_MOST = 8, ELEMENTS_MOST = 100 };
-/* Of a value; one whose parts are shared has more of them than memory. */
+/* Bounds of a value.  Where parts are shared, there may be more of them than
+ * memory could hold. */
 enum { DEPTH_MOST = 500, PARTS_MOST = 100000 };
 /* Seconds for an evaluation, where the user does not say: a number that was
  * drawn may be one that a loop never meets. */

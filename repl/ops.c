@@ -148,7 +148,8 @@ static bool is_file(const char *word) {
   return n > 4 && !strcmp(word + n - 4, ".rly");
 }
 
-/* Of one name, or all where `name` is NULL.  How many there are. */
+/* Prints the unit's operators, or where `name` is not NULL the one of that
+ * name; gives how many were printed. */
 static int print_own_of(Host *h, const Unit *u, const char *name) {
   int n = 0;
   for (int i = 0; i < u->item_count; i++) {
@@ -161,8 +162,8 @@ static int print_own_of(Host *h, const Unit *u, const char *name) {
   return n;
 }
 
-/* Those that the file defines; without one those of --plugin, or the one that
- * is asked for. */
+/* Lists the operators of a file, if the first word is one; else those of
+ * --plugin, or the one that the word names. */
 static int list_own(Host *h) {
   const Cli *cli = h->cli;
   const char *word = cli->words.count ? cli->words.items[0] : NULL;

@@ -40,7 +40,7 @@ static bool is_wanted(const Cli *cli, const Item *item) {
   return item->grade.kind == GRADE_BITS || cli->fast_math;
 }
 
-/* That rules were given and none is applied, is for their user to know. */
+/* Warns where rules were given and none of them is applied. */
 static bool check_wanted(Opt *o, size_t found, size_t wanted) {
   Diags *diags = o->h->program->ir->diags;
   const TextList *files = &o->h->cli->rules;

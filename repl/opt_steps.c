@@ -7,10 +7,10 @@
  *   k = 0   abs(abs(%x)) + 0     would rewrite abs(abs(%x))      the redex
  *   k = 1   abs(%x) + 0          has made abs(%x)                the contractum
  *
- * Where a pass tells the nodes (pass_may_replace), these are marked.  Where it
- * tells no more than a place, the innermost expression of that place is which
- * holds all that differs between the two texts; failing that, all that differs.
- * What a command does is one step. */
+ * A pass that says which node it replaces (pass_may_replace) has that node
+ * marked.  Of a pass that says only the place, the innermost expression there
+ * is marked that holds all differences of the two texts; if there is none, the
+ * differences are marked.  A command is one step. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -121,9 +121,9 @@ static size_t distance(const DocRange *r, size_t lo, size_t hi) {
   return r->lo > hi ? r->lo - hi : lo > r->hi ? lo - r->hi : 0;
 }
 
-/* The range that is marked in the place of what differs.  A node may stand in
- * several places: the nearest is meant.  Of nodes at one place: the innermost
- * that holds all of it. */
+/* Marks an expression in the place of what differs.  A node that stands in
+ * several places is marked in the nearest.  Of the nodes at one place the
+ * innermost is marked that holds all that differs. */
 static void mark_expression(StepText *t, const DocRanges *found, uint32_t of,
                             bool node) {
   size_t lo = t->lo, hi = t->hi, least = node ? SIZE_MAX : 0;
@@ -137,7 +137,8 @@ static void mark_expression(StepText *t, const DocRanges *found, uint32_t of,
   }
 }
 
-/* What is dropped is gone with its `let`: no expression stands for it. */
+/* Where a `let` is dropped, no expression is left to be marked, so the
+ * difference stays marked. */
 static void mark(const Shot *was, const Shot *is, StepText *a, StepText *b) {
   *a = (StepText){.text = was->text};
   *b = (StepText){.text = is->text};

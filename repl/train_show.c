@@ -108,7 +108,8 @@ static void put_line(const Training *t, const StepReport *r,
   strbuf_add(out, e ? "" : " left");
 }
 
-/* A curve shows so many epochs; with less room than the least there is none. */
+/* How many epochs a curve shows; with room for fewer than the least there is no
+ * curve. */
 enum { CURVE_LEAST = 11, CURVE_MOST = 40 };
 
 /* The losses of the latest epochs, in so many columns: a full block for the

@@ -1,11 +1,11 @@
 /* The inside of pages of steps: what their files share.
  *
- *   page.c    an <article> for each step of the machine
- *   rewrites.c  an <article> for each rewrite by a pass
+ *   page.c        an <article> for each step of the machine
+ *   rewrites.c    an <article> for each rewrite by a pass
  *   page_parts.c  what both have in common
- *   panel.c   what stands beside a step: calls, names, cells
- *   heat.c    larger tensors, to be opened and drawn
- *   html.c    the sources */
+ *   panel.c       what stands beside a step: calls, names, cells
+ *   heat.c        larger tensors, to be opened and drawn
+ *   html.c        the sources */
 #ifndef STEPPER_PAGE_H
 #define STEPPER_PAGE_H
 
@@ -19,8 +19,9 @@ enum {
   PAGE_MOST = 64 << 20,
 };
 
-/* The head of a page that says how its program is evaluated, or otherwise
- * comes about: `what`.  Then come the kinds of steps that may be folded. */
+/* The head of a page.  `what` says what the steps do with the program:
+ * "evaluated" or "rewritten".  After the head come the kinds of steps that can
+ * be folded. */
 void page_begin(StrBuf *out, const char *title, const char *what);
 void page_begin_folds(StrBuf *out);
 void page_add_fold(StrBuf *out, const char *name, const char *help);

@@ -50,8 +50,9 @@ void rewrite_page_pass(RewritePage *p, const char *pass, const char *help) {
   page_add_fold(&p->text, pass, help);
 }
 
-/* Items of a printed program begin their lines, and nothing else that begins
- * a line is a word and a name: "@f" of the last one before the mark. */
+/* Names the definition in which the mark stands.  A line of a printed program
+ * that begins with a word and a name, as "def @f", begins an item; the last
+ * such line before the mark is meant. */
 static void add_definition(StrBuf *out, const StepText *t) {
   const char *text = strbuf_text(&t->text), *line = text + t->lo;
   for (;;) {

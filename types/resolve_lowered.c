@@ -219,7 +219,7 @@ const Expr *resolve_lowered(Resolver *r, const Expr *e, OpId id,
 
 /* --- Writes --------------------------------------------------------------- */
 
-/* Every `let` is asked, so names are compared and no operator is looked for. */
+/* Every `let` asks this, so it compares names and looks up no operator. */
 static bool calls(const Expr *e, OpId op) {
   return e->kind == EX_CALL && e->call.callee->kind == EX_IDENT &&
          strcmp(e->call.callee->name->text, op_info(op)->name) == 0;

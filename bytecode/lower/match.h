@@ -59,12 +59,12 @@ typedef struct Matcher {
   size_t nodes, nodes_most; /* of the tree; more: the arms are tried in turn */
   bool too_many;
   bool guarded; /* some arm has a guard */
-  /* Of patterns of more than one level: NULL, where one binds nothing; how many
-   * tests one makes. */
-  PtrMap binding, tests;
-  PtrMap shared; /* a variable of alternatives -> Reg */
-  Part *first;   /* shown when nothing matches */
-  Span keyword;  /* blamed then */
+  /* For patterns of more than one level: */
+  PtrMap binding; /* a pattern -> NULL: it binds nothing */
+  PtrMap tests;   /* a pattern -> how many tests it makes */
+  PtrMap shared;  /* a variable of alternatives -> Reg */
+  Part *first;    /* shown when nothing matches */
+  Span keyword;   /* blamed then */
 } Matcher;
 
 /* The roots an arm's pattern stands for: one, or the fields of a tuple that

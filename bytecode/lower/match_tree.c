@@ -80,8 +80,8 @@ Part **field_parts(Matcher *m, Part *p, const Pattern *pattern) {
 
 /* --- Building the tree -------------------------------------------------- */
 
-/* How many tests a pattern makes at its part.  Each level asks this of those
- * within it, as in binds(). */
+/* How many tests a pattern makes at its part.  As each level asks this of the
+ * levels within it, answers are kept (Matcher.tests). */
 static int test_count(Matcher *m, const Pattern *p) {
   if (p->kind == PT_CTOR || p->kind == PT_LITERAL) return 1;
   if (p->kind != PT_TUPLE) return 0;

@@ -14,10 +14,11 @@
  * The right operand comes from packed panels (kernels/pack.h), which are read
  * from end to end, or is copied part by part to a panel on the stack.  While a
  * part of packed panels is multiplied, the tiles fetch the next part into the
- * second-level cache: without that the first tile of each part, one of six for
- * 32 rows, would wait for memory.  Results
- * that do not fill whole groups of 16 columns, or are strided, are summed in a
- * small copy.  Other dtypes are converted on the way in and out. */
+ * second-level cache.  Without that the first tile of each part would wait for
+ * memory: for 32 rows one tile of six.
+ *
+ * Results that do not fill whole groups of 16 columns, or are strided, are
+ * summed in a small copy.  Other dtypes are converted on the way in and out. */
 #include "kernels/drive/product.h"
 
 #include "kernels/drive/move.h"

@@ -21,8 +21,9 @@ static const RuleType *operand(const RuleCall *c, int64_t i) {
   return there ? &c->args[0].fields[i] : NULL;
 }
 
-/* One result of several: its dtype t, or -1 - i for that of operand i; a number
- * of axes r; and n operands whose ranks are added to r. */
+/* Reads one result of several from `fields`: its dtype, or -1 - i for that of
+ * operand i; a number of axes r; a number n; and n operands, whose ranks are
+ * added to r. */
 static RuleStatus next_result(RuleCall *c, const AttrValue *fields, int *at,
                               DType *dtype, int *rank) {
   int64_t code = next(fields, at), axes = next(fields, at);

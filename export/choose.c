@@ -379,7 +379,7 @@ static Truth test_guard(Export *x, const Arm *arm, Val *v, Truth taken, Val **c,
                         bool *failed) {
   if (taken == MAYBE && v->kind != VAL_TENSOR) {
     refuse(x, arm->guard->span,
-           "a guard after a pattern of what is not known before the run; "
+           "a guard after a pattern of a value that only the run knows; "
            "write an `if` within the arm");
     *failed = true;
     return NO;

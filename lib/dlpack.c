@@ -59,7 +59,7 @@ static bool read_dlpack(const char *function, const DLManagedTensor *m,
     misuse(function, "the tensor lies on a device of type %d, not in memory",
            (int)t->device.type);
   else if (t->dtype.lanes != 1 || dtype == DTYPE_NONE)
-    misuse(function, "no dtype is of DLPack's code %d, %d bits, %d lanes",
+    misuse(function, "rly has no dtype of DLPack's code %d, %d bits, %d lanes",
            t->dtype.code, t->dtype.bits, t->dtype.lanes);
   else if (t->ndim < 0 || t->ndim > RANK_MAX || (t->ndim && !t->shape))
     misuse(function, "the rank is %d, not from 0 to 8", (int)t->ndim);
@@ -148,8 +148,10 @@ static DLManagedTensor *give(const char *function, rly_context *cx,
                              const Tensor *t) {
   const DTypeInfo *info = &dtype_info[t->dtype];
   if (info->form == FORM_NARROW)
-    return misuse(function, "DLPack packs %s, which takes a byte here",
-                  info->name),
+    return misuse(
+               function,
+               "DLPack packs the elements of %s, which take a byte each here",
+               info->name),
            NULL;
   Given *g = mem_alloc(&cx->mem, sizeof *g);
   if (!g) return misuse(function, "no memory"), NULL;

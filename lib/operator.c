@@ -112,8 +112,8 @@ static bool find_shapes(Calling *c) {
     bool kept = known[i] < 0 || known[i] == c->shapes[i];
     if (c->shapes[i] < 0 || !kept)
       return rly_operator_fail(&c->call,
-                               "its host says a shape that the "
-                               "signature does not");
+                               "its host gave a shape that the "
+                               "signature does not allow");
   }
   return true;
 }
@@ -321,8 +321,8 @@ static const AttrExpr *fields_attr(rly_program *p, Arena *a, const Fn *fn) {
     Diag *d = diag_error(p->ir->diags, E0908, types[i]->span,
                          "no operand tells what `%s` is here", unknown->text);
     diag_hint(d,
-              "of several results, each dtype is that of an operand, and "
-              "each shape stands in an operand, with no other shape");
+              "with several results, a dtype parameter is the dtype of an "
+              "operand, and a shape parameter the only shape in one's type");
   }
   if (ok) list = attr_expr_list(a, (int)numbers.len, &items);
   for (int i = 0; list && i < list->count; i++)

@@ -151,8 +151,8 @@ static bool emit_known(Import *im, const Onnx__NodeProto *n) {
   const OnnxOp *op = onnx_op_find(domain, type, version, &known);
   if (!domain && !version)
     return node_error(im, n, E0804,
-                      "the model names no operator set of ONNX, which would "
-                      "say what it means");
+                      "the model names no operator set of ONNX, so the "
+                      "meaning of its nodes is not known");
   if (!domain && version > NEWEST)
     return node_error(im, n, E0805,
                       "operator set %lld is newer than %d, the last one that "

@@ -168,7 +168,8 @@ static bool read_flags(Opt *o) {
     return false;
   }
   if (cli->cost && !cli->saturate) {
-    host_usage(o->h, "--cost is what --saturate compares: --saturate");
+    host_usage(o->h,
+               "--cost chooses what --saturate compares: it needs --saturate");
     return false;
   }
   bool measured = cli->cost && !strcmp(cli->cost, "measured");

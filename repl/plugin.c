@@ -22,7 +22,8 @@ static void *open_file(const char *path, char *room, size_t size) {
 static bool load(Host *h, rly_program *program, const char *path) {
   char room[4096];
   void *file = open_file(path, room, sizeof room);
-  if (!file) return host_usage(h, "no plugin: %s", dlerror()), false;
+  if (!file)
+    return host_usage(h, "cannot load the plugin: %s", dlerror()), false;
   /* POSIX has symbols of functions converted so. */
   Plugin *start;
   *(void **)&start = dlsym(file, "rly_plugin");

@@ -159,7 +159,7 @@ static void find_nan(Training *t) {
     if (s && train_load(t, s, t->step) == RLY_OK &&
         call(s, "train.look", &v) == RLY_OK)
       fputs(
-          "rly: no operator of the loss makes a NaN, and no derivative: "
+          "rly: neither the loss nor its gradient makes a NaN from numbers: "
           "numbers become too large\n",
           stderr);
     rly_value_free(v);

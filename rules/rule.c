@@ -211,9 +211,9 @@ static void check_function(Checks *c, const Expr *e) {
   const char *name = e->call.callee->name->text;
   const RuleFunction *f = rule_function(name, e->count);
   if (!f) {
-    Diag *d =
-        wrong(c, e->span,
-              "a condition has no function `%s` of so many arguments", name);
+    Diag *d = diag_error(c->p->diags, E0901, e->span,
+                         "no function `%s` of a condition takes %d argument%s",
+                         name, e->count, e->count == 1 ? "" : "s");
     const char *near = rule_function_near(name);
     if (near) diag_hint(d, "did you mean `%s`?", near);
     return;
@@ -259,9 +259,11 @@ static void check_call(Checks *c, const Expr *e, Side side) {
     return;
   }
   if (e->count > op_arg_count(op) && !op->many) {
-    Diag *d = wrong(c, e->args[op_arg_count(op)]->span,
-                    "`%s` has no such operand", op->name);
-    diag_hint(d, "rly ops %s shows those that it has", op->name);
+    int takes = op_arg_count(op);
+    Diag *d = diag_error(c->p->diags, E0901, e->args[takes]->span,
+                         "`%s` takes %d operand%s, not %d", op->name, takes,
+                         takes == 1 ? "" : "s", e->count);
+    diag_hint(d, "rly ops %s shows its operands", op->name);
   }
   for (int i = 0; i < e->call.attr_count; i++) {
     const Attr *attr = &e->call.attrs[i];
@@ -332,10 +334,10 @@ static void check_names_in(Checks *c, const Expr *e, Side side) {
     return;
   }
   if (e->kind == EX_LOCAL && side == WHEN) {
-    Diag *d =
-        wrong(c, e->span, "`%%%s` is no value of a condition", e->name->text);
+    Diag *d = wrong(c, e->span, "a condition cannot use `%%%s` as a value",
+                    e->name->text);
     diag_hint(d,
-              "what is known of it has a function: value(%%%s), rank(%%%s), "
+              "functions give what is known of it: value(%%%s), rank(%%%s), "
               "is_constant(%%%s)",
               e->name->text, e->name->text, e->name->text);
   } else if (e->kind == EX_LOCAL) check_local(c, e, side);

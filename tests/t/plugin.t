@@ -64,7 +64,7 @@ gives(rly('run', @with, '-e', '@prefix([1])'), 1, '', qr/int32/,
   'its type is checked');
 gives(rly('run', @with, '-e', '@nonzero([-1])'), 2, '',
   qr/E0606.*`\@nonzero`: a negative number/s, 'it fails by a message');
-gives(rly('run', @with, '-e', '@wrong(1)'), 2, '', qr/its host says a shape/,
+gives(rly('run', @with, '-e', '@wrong(1)'), 2, '', qr/its host gave a shape/,
   'a shape that its signature does not say');
 gives(rly('run', @with, '-e', 'def @f(%x: Tensor[(?), float32]) { @tail(%x) } '
       . '@f(zeros(shape=[2]))'), 2, '',

@@ -76,7 +76,7 @@ gives(rly('opt', '--saturate', '--verify', '--cost', 'measured', @fast, $chain),
 gives(rly('opt', '--saturate', $chain), 1, '', qr/needs rules/,
   'without rules');
 gives(rly('opt', '--cost', 'measured', @fast, $chain), 1, '',
-  qr/--cost is what --saturate compares/, 'no cost without saturation');
+  qr/--cost chooses what --saturate compares/, 'no cost without saturation');
 gives(rly('opt', '--saturate', '--cost', 'weight', @fast, $chain), 1, '',
   qr/rows or measured/, 'an unknown cost');
 

@@ -65,7 +65,7 @@
     return 0;                                                                  \
   }                                                                            \
   static int FN(cast_##id)(const Strip *s) {                                   \
-    if (s->step[0] == 1 && s->out_step == 1)                                   \
+    if (STEPS_ARE(s->step[0] == 1 && s->out_step == 1))                        \
       return FN(cast_loop_##id)(s, 1, 1);                                      \
     return FN(cast_loop_##id)(s, s->step[0], s->out_step);                     \
   }

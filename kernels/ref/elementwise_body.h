@@ -102,24 +102,29 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
     return fail;                                                        \
   }
 
-#define UNARY_STRIP(op, OutT, PUT)                                             \
-  STRIP_LOOP(op, OutT, PUT, 0)                                                 \
-  static int FN(strip_##op)(const Strip *s) {                                  \
-    if (s->step[0] == 1 && s->out_step == 1) return FN(loop_##op)(s, 1, 0, 1); \
-    return FN(loop_##op)(s, s->step[0], 0, s->out_step);                       \
+#define UNARY_STRIP(op, OutT, PUT)                       \
+  STRIP_LOOP(op, OutT, PUT, 0)                           \
+  static int FN(strip_##op)(const Strip *s) {            \
+    if (STEPS_ARE(s->step[0] == 1 && s->out_step == 1))  \
+      return FN(loop_##op)(s, 1, 0, 1);                  \
+    return FN(loop_##op)(s, s->step[0], 0, s->out_step); \
   }
 
 /* The steps that occur: both operands contiguous, or one of them a scalar that
  * is broadcast.  Whatever else there is takes the loop for any steps. */
-#define BINARY_STRIP(op, OutT, PUT)                                   \
-  STRIP_LOOP(op, OutT, PUT, LOAD(y[n * j]))                           \
-  static int FN(strip_##op)(const Strip *s) {                         \
-    int64_t i = s->step[0], j = s->step[1];                           \
-    if (s->out_step != 1) return FN(loop_##op)(s, i, j, s->out_step); \
-    if (i == 1 && j == 1) return FN(loop_##op)(s, 1, 1, 1);           \
-    if (i == 1 && j == 0) return FN(loop_##op)(s, 1, 0, 1);           \
-    if (i == 0 && j == 1) return FN(loop_##op)(s, 0, 1, 1);           \
-    return FN(loop_##op)(s, i, j, 1);                                 \
+#define BINARY_STRIP(op, OutT, PUT)                          \
+  STRIP_LOOP(op, OutT, PUT, LOAD(y[n * j]))                  \
+  static int FN(strip_##op)(const Strip *s) {                \
+    int64_t i = s->step[0], j = s->step[1];                  \
+    int64_t k = s->out_step;                                 \
+    if (STEPS_ARE(i == 1 && j == 1 && k == 1))               \
+      return FN(loop_##op)(s, 1, 1, 1);                      \
+    if (STEPS_ARE(i == 1 && j == 0 && k == 1))               \
+      return FN(loop_##op)(s, 1, 0, 1);                      \
+    if (STEPS_ARE(i == 0 && j == 1 && k == 1))               \
+      return FN(loop_##op)(s, 0, 1, 1);                      \
+    if (STEPS_ARE(k == 1)) return FN(loop_##op)(s, i, j, 1); \
+    return FN(loop_##op)(s, i, j, k);                        \
   }
 
 #ifdef SCALARS

@@ -17,4 +17,14 @@
 #endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+/* if (STEPS_ARE(condition)): the steps of a loop are those that the condition
+ * names, so a copy of the loop is compiled in which they are constants.  Where
+ * code is to be small, no copy is: the loop for any steps gives the same bits.
+ */
+#ifdef __OPTIMIZE_SIZE__
+#define STEPS_ARE(condition) 0
+#else
+#define STEPS_ARE(condition) (condition)
+#endif
+
 #endif

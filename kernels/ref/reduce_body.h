@@ -55,7 +55,7 @@
     while (walk_next(&w)) {                                                   \
       const T *x = (const T *)w.data[0];                                      \
       int phase = (int)(r % PARTS);                                           \
-      if (w.step[0] == 1) FN(run_##name)(part, phase, x, 1, w.n);             \
+      if (STEPS_ARE(w.step[0] == 1)) FN(run_##name)(part, phase, x, 1, w.n);  \
       else FN(run_##name)(part, phase, x, w.step[0], w.n);                    \
       r += w.n;                                                               \
     }                                                                         \

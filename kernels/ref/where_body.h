@@ -18,7 +18,7 @@ ALWAYS_INLINE int FN(where_loop)(const Strip *s, int64_t i, int64_t j,
 
 STRIPS_LINKAGE int FN(WHERE)(const Strip *s) {
   int64_t i = s->step[0], j = s->step[1], k = s->step[2], to = s->out_step;
-  if (i != 1 || to != 1) return FN(where_loop)(s, i, j, k, to);
+  if (!STEPS_ARE(i == 1 && to == 1)) return FN(where_loop)(s, i, j, k, to);
   if (j == 1 && k == 1) return FN(where_loop)(s, 1, 1, 1, 1);
   if (j == 1 && k == 0) return FN(where_loop)(s, 1, 1, 0, 1);
   if (j == 0 && k == 1) return FN(where_loop)(s, 1, 0, 1, 1);

@@ -94,7 +94,7 @@ static bool find_in_units(rly_program *p, const char *name,
     if (!u->source || u->source->library) continue;
     for (int i = 0; i < u->item_count; i++) {
       if (!item_defines(&u->items[i], name)) continue;
-      from_item(p, u, &u->items[i], name, out);
+      if (out) from_item(p, u, &u->items[i], name, out);
       found = true;
     }
   }
@@ -104,17 +104,17 @@ static bool find_in_units(rly_program *p, const char *name,
 /* --- The library's ------------------------------------------------------- */
 
 static void from_entry(const LibraryEntry *e, DefinitionText *out) {
-  const LibraryFile *f = &library_files[e->file];
+  LibraryFile f = library_file(e->file);
   *out = (DefinitionText){
       .sigil = e->kind == '@' ? "@" : "",
       .name = e->name,
-      .text = f->text + e->offset,
+      .text = f.text + e->offset,
       .len = e->len,
-      .path = f->path,
+      .path = f.path,
       .line = e->lines_before + 1,
       .library = true,
   };
-  find_doc(f->text, out->text, out);
+  find_doc(f.text, out->text, out);
 }
 
 /* The table is sorted by name, but one lookup for a person may take its
@@ -126,7 +126,7 @@ static bool find_in_library(const char *name, DefinitionText *out) {
     if (e->kind == 'G' || (e->kind == '@') != global ||
         strcmp(e->name, name + global))
       continue;
-    from_entry(e, out);
+    if (out) from_entry(e, out);
     return true;
   }
   return false;
@@ -161,7 +161,7 @@ static int by_place(const void *a, const void *b) {
 /* A template's copies are files of one path, one after the other. */
 static bool is_copy(const LibraryEntry *e) {
   return e->file > 0 &&
-         !strcmp(library_files[e->file].path, library_files[e->file - 1].path);
+         !strcmp(library_file(e->file).path, library_file(e->file - 1u).path);
 }
 
 /* Constructors are left out, as their type's text has them, and rules of

@@ -21,7 +21,7 @@ typedef struct DefinitionText {
 } DefinitionText;
 
 /* The newest definition of `@f`, `%x`, a type or a constructor: the user's own,
- * otherwise the library's.  False when there is none. */
+ * otherwise the library's.  False when there is none.  `out` may be NULL. */
 bool program_definition(rly_program *p, const char *name, DefinitionText *out);
 /* The library's rule of differentiation of an operator; false: it has none. */
 bool library_gradient(const char *op, DefinitionText *out);

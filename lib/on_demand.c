@@ -167,7 +167,7 @@ const LibraryEntry *on_demand(char kind, const char *name, StrBuf *text) {
     start[i + 1] = '\0';
     const LibraryEntry *e = library_find(kind, start);
     if (!e) continue;
-    const char *from = library_files[e->file].text + e->offset;
+    const char *from = library_file(e->file).text + e->offset;
     return fill_in(text, from, e->len, &w) ? e : NULL;
   }
   return NULL;

@@ -53,14 +53,14 @@ static Unit *library_unit(Program *p, char kind, const Name *name) {
   strbuf_init(&made, p->mem);
   if (!e || library_is_template((size_t)(e - library_entries)))
     e = on_demand(kind, name->text, &made);
-  const LibraryFile *file = e ? &library_files[e->file] : NULL;
+  LibraryFile file = e ? library_file(e->file) : (LibraryFile){0};
   SourceFile *source = NULL;
   if (e && made.len)
     source =
-        sources_add(p->sources, file->path, strbuf_text(&made), made.len, true);
+        sources_add(p->sources, file.path, strbuf_text(&made), made.len, true);
   else if (e)
-    source = sources_add(p->sources, file->path, file->text + e->offset, e->len,
-                         true);
+    source =
+        sources_add(p->sources, file.path, file.text + e->offset, e->len, true);
   strbuf_done(&made);
   if (!source) return NULL;
   source->lines_before = e->lines_before;

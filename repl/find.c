@@ -40,12 +40,11 @@ static void add_param(Params *p, const char *name, size_t len, bool dim) {
 /* A capital letter, perhaps with digits, that names no type. */
 static bool is_type_param(rly_program *p, const char *word, size_t len) {
   char text[64];
-  DefinitionText d;
   if (len >= sizeof text || !isupper((unsigned char)*word)) return false;
   for (size_t i = 1; i < len; i++)
     if (!isdigit((unsigned char)word[i])) return false;
   snprintf(text, sizeof text, "%.*s", (int)len, word);
-  return !program_definition(p, text, &d);
+  return !program_definition(p, text, NULL);
 }
 
 static void find_params(rly_program *p, const char *type, Params *out) {

@@ -18,13 +18,12 @@ enum { FUNCTION = 3, VARIABLE = 6, CLASS = 7, VALUE = 12, FIELD = 5 };
 
 static int kind_of(const Offers *o, const char *word) {
   bool dyn;
-  DefinitionText d;
   if (*word == '%') return VARIABLE;
   if (*word == '@') return FUNCTION;
   if (word[strcspn(word, "=")]) return FIELD;
   if (op_find(word, &dyn) != OP_COUNT) return FUNCTION;
-  return program_definition(program_for(o->server, o->d), word, &d) ? CLASS
-                                                                    : VALUE;
+  rly_program *p = program_for(o->server, o->d);
+  return program_definition(p, word, NULL) ? CLASS : VALUE;
 }
 
 static void take_offer(void *offers, const char *word) {

@@ -28,13 +28,16 @@ typedef struct LibraryEntry {
   uint32_t lines_before;
 } LibraryEntry;
 
-extern const LibraryFile library_files[];
+/* It is code, since the pointers of a table would be relocated whenever the
+ * program starts; and in WebAssembly a text is loaded with the function that
+ * returns it (web/split/). */
+LibraryFile library_file(size_t number);
+
 extern const LibraryEntry library_entries[]; /* by name, then kind */
 extern const size_t library_entry_count;
 
 /* The text of stdlib/rules/PASS.rly, and its path; NULL: there is none.  It is
- * code, since the pointers of a table would be relocated whenever the program
- * starts. */
+ * code, as library_file() is. */
 const char *library_rules(const char *pass, const char **path);
 
 /* NULL: there is none. */

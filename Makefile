@@ -53,7 +53,7 @@ ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
 DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all \
                   libprotobuf-c-dev protobuf-c-compiler
 WEB_PACKAGES   := clang lld llvm wasi-libc libclang-rt-dev-wasm32 dpkg-dev \
-                  python3-minimal \
+                  python3-minimal binaryen \
                   brotli $(if $(shell command -v node),,nodejs npm)
 MUSL_PACKAGES  := musl-tools
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
@@ -192,7 +192,7 @@ fuzz_attrs := $(B)/fuzz/attrs
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(RLY) $(TEAM) $(SERVER) ## build/MODE/rly (the default)
+all: $(RLY) $(TEAM) $(SERVER) $(PARTS) ## build/MODE/rly (the default)
 lib: $(STATIC) $(SO) ## build/MODE/librly.a and librly.so
 units: $(units) ## the C unit tests, without running them
 
@@ -290,7 +290,8 @@ $(fuzz_attrs): $(B)/fuzz/attrs.o $(LIB)
 $(B)/%.o: %.c $(B)/flags | $(gen_hdr)
 	@mkdir -p $(@D)
 	@echo "  cc    $<"
-	$(Q)$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_$(<D)) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_$(<D)) $(FLAGS_$<) \
+	  -MMD -MP -c $< -o $@
 
 # build/MODE/kernels/simd/avx2/tile.o from kernels/simd/tile.c
 define ISA_RULE
@@ -316,6 +317,10 @@ $(B)/flags: FORCE
 	+@mkdir -p $(@D); \
 	  echo '$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_lib)' | \
 	  { $(call update,$@); }
+
+ifeq ($(MODE),wasm)
+include web/split/split.mk
+endif
 
 # --- Generated sources ------------------------------------------------------
 
@@ -529,7 +534,7 @@ web-core:       ## build/wasm/rly.wasm, the program as WebAssembly
 	  { echo 'make web-core needs libraries for WebAssembly: make deps-web'; \
 	    exit 1; }
 	@$(MAKE) --no-print-directory MODE=wasm all
-	@web/sizes build/wasm/rly.wasm
+	@web/sizes build/wasm/rly.wasm build/wasm/rly.later.wasm
 
 # The pages are bundled by esbuild of what web/package-lock.json pins.
 web: web-core   ## build/web/, a page that runs it, and the book
@@ -545,7 +550,8 @@ web: web-core   ## build/web/, a page that runs it, and the book
 	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify --splitting \
 	  --format=esm --target=es2022 --log-level=warning \
 	  --outdir=build/web/book web/book/book.js web/book/live.js
-	@cp web/page/index.html web/page/*.css build/wasm/rly.wasm build/web/
+	@cp web/page/index.html web/page/*.css build/wasm/rly.wasm \
+	  build/wasm/rly.later.wasm build/web/
 	@cp web/book/book.css build/web/book/
 	@node web/book/build.mjs build/web/book
 	@web/sizes build/web/main.js build/web/worker.js build/web/rly.wasm \

@@ -10,25 +10,25 @@ ONNX     := 1
 MPI      := 0
 OPENMP   := 0
 POSITION :=
-SUFFIX   := .wasm
-RLY_LINK :=
+SUFFIX   := .whole.wasm
+PARTS     = $(B)/rly.wasm
+# At -O0 clang does not call Binaryen, which web/split/ does.
+RLY_LINK := -O0 -Wl,--strip-all
 
 # The stack in memory is address space until it is used; how much of it is,
 # the host decides (web/wasi/stack.c).
 STACK     := 536870912
 
 # What is small loads fast; what computes is to be fast itself.
-OPT_wasm  := -Os -DNDEBUG -msimd128 \
+OPT_wasm  := -Oz -DNDEBUG -msimd128 \
   -isystem web/wasi -isystem build/deps/protobuf-c -isystem $(GEN)/deps \
   $(addprefix -D_WASI_EMULATED_,MMAN SIGNAL PROCESS_CLOCKS GETPID)
 WARN_wasm := -Wno-missing-field-initializers
 LIBS_wasm := $(addprefix -lwasi-emulated-,mman signal process-clocks getpid) \
-  -lc-printscan-long-double -Wl,--stack-first,-z,stack-size=$(STACK) \
-  -Wl,--strip-all
-FLAGS_vm           := -O2
-FLAGS_kernels/simd := -O2
+  -lc-printscan-long-double -Wl,--stack-first,-z,stack-size=$(STACK)
+FLAGS_vm/vm.c      := -O2
+FLAGS_kernels/simd := -O2 -fno-unroll-loops
 FLAGS_kernels/math := -O2
-FLAGS_kernels/ref  := -Oz
 
 # web/wasi has what stands in the place of POSIX.
 LACKS    := base/stack.c

@@ -91,7 +91,8 @@ like(seen('.cm-tooltip-autocomplete'), qr/nn\.softmax/, 'completion');
 $page->key('Escape');
 
 after(run => sub { write_text("1+1 ;") });
-after(checked => sub { $page->click('#format') });
+# Its run is waited for, or it would be taken for that of the view below.
+after(run => sub { $page->click('#format') });
 is(text_seen(), "1 + 1;\n", 'formatting');
 
 # The views, each made by the program itself.

@@ -19,6 +19,7 @@ import {Worker, isMainThread, workerData} from 'node:worker_threads';
 
 import {capture} from '../../web/host/capture.mjs';
 import {files} from '../../web/host/files-node.mjs';
+import {instance_of, later_of} from '../../web/host/parts.mjs';
 import {system} from '../../web/host/wasi.mjs';
 
 const STACK = 512, FRAMES = 128; // megabytes, as in web/host/rly.mjs
@@ -52,7 +53,8 @@ function programs_below(folder) {
 }
 
 function main(native, path, ...flags) {
-  const module = new WebAssembly.Module(readFileSync(path));
+  const [module, later] = [path, later_of(path)]
+    .map((part) => new WebAssembly.Module(readFileSync(part)));
   const one_in = flags[0] === '--one-in' ? +flags[1] : 1;
   const out = mkdtempSync(join(tmpdir(), 'rly-web-'));
   const env = {PATH: process.env.PATH, HOME: out, RLY_ISA: ''};
@@ -63,7 +65,7 @@ function main(native, path, ...flags) {
       args: ['rly', ...words], env: {...env, PWD: process.cwd()}, files,
       streams: c.streams, random: (b) => crypto.getRandomValues(b),
     });
-    const instance = new WebAssembly.Instance(module, {
+    const instance = instance_of(module, () => later, {
       ...s.imports, rly: {stack: () => FRAMES * 2 ** 20},
     });
     let status;

@@ -2,12 +2,15 @@
 //
 //   node web/host/rly.mjs MODULE.wasm [ARGUMENTS...]
 //
+// Beside MODULE.wasm lies MODULE.later.wasm, its second part (parts.mjs).
+//
 // The module runs in a worker, for only there a thread's stack can be chosen.
 // The recursion of the program is on it (web/wasi/stack.c).
 import {readFileSync} from 'node:fs';
 import {Worker, isMainThread, workerData} from 'node:worker_threads';
 
 import {files, opened} from './files-node.mjs';
+import {instance_of, later_of} from './parts.mjs';
 import {system} from './wasi.mjs';
 
 // Megabytes of the thread's stack, and how many of them the module's frames in
@@ -33,8 +36,8 @@ if (isMainThread) {
     streams: [0, 1, 2].map((fd) => opened(fd)),
     random: (bytes) => crypto.getRandomValues(bytes),
   });
-  const module = new WebAssembly.Module(readFileSync(path));
-  const instance = new WebAssembly.Instance(module, {
+  const load = (part) => new WebAssembly.Module(readFileSync(part));
+  const instance = instance_of(load(path), () => load(later_of(path)), {
     ...s.imports,
     rly: {stack: () => FRAMES * 2 ** 20},
   });

@@ -15,7 +15,9 @@ export class Engine {
     this.worker.onmessage = ({data}) => {
       this.waiting.get(data.number)?.(data.result);
       this.waiting.delete(data.number);
+      this.later ??= data.later;
     };
+    if (this.later) this.worker.postMessage({later: this.later});
   }
 
   // {status, out, err, made}; null: it was stopped.

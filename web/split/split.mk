@@ -1,0 +1,15 @@
+# The program's module in two parts (split.mjs), $(B)/rly.wasm, which a page
+# begins with, and $(B)/rly.later.wasm, which is loaded when it is needed.
+
+RELOCS := $(B)/rly.relocs.wasm
+
+$(RELOCS): $(call objects,$(rly_src)) $(LIB) $(B)/web/split/ends.o
+	@echo "  link  $@"
+	$(Q)$(LINK) $^ $(LDLIBS) -O0 -Wl,--emit-relocs -o $@
+
+$(B)/rly.wasm $(B)/rly.later.wasm &: $(RLY) $(RELOCS) \
+    $(wildcard web/split/*.mjs web/host/*.mjs) web/page/examples.js \
+    web/page/language.js README.md docs/LANGUAGE.md docs/COMING_FROM.md
+	@echo "  split $(B)/rly.wasm"
+	$(Q)node web/split/split.mjs $(RLY) $(RELOCS) \
+	  $(B)/rly.wasm $(B)/rly.later.wasm

@@ -530,8 +530,8 @@ neon:           ## the kernels for ARM, cross-compiled, tested under qemu
 
 # Its settings are in web/wasm.mk.
 web-core:       ## build/wasm/rly.wasm, the program as WebAssembly
-	@[ -d build/deps/jansson ] || \
-	  { echo 'make web-core needs libraries for WebAssembly: make deps-web'; \
+	@[ -d build/deps/jansson ] && command -v wasm-split > /dev/null || \
+	  { echo 'make web-core needs libraries and Binaryen: make deps-web'; \
 	    exit 1; }
 	@$(MAKE) --no-print-directory MODE=wasm all
 	@web/sizes build/wasm/rly.wasm build/wasm/rly.later.wasm

@@ -231,7 +231,7 @@ rly_status rly_session_skip(rly_session *s) {
 /* Refused while the session runs. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
   rly_options taken;
-  if (!sense(limits, "the limits is NULL") ||
+  if (!sense(limits, "the limits are NULL") ||
       !struct_take(__func__, &taken, sizeof taken, limits) ||
       !sense(taken.timeout >= 0 /* false for NaN */,
              "the timeout must not be negative") ||
@@ -252,7 +252,7 @@ rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
 }
 
 rly_status rly_session_limits(rly_session *s, rly_options *limits) {
-  if (!sense(limits, "the limits is NULL") || !session_hold(s))
+  if (!sense(limits, "the limits are NULL") || !session_hold(s))
     return RLY_MISUSE;
   Limits now = session_limits(s->vm);
   session_release(s);

@@ -100,6 +100,11 @@ static void try_rule(Verify *v, Subject *s, RuleGrade grade, bool all,
         v->stopped = true;
         return;
       }
+      if (d.late) {
+        f->late = true;
+        f->trials--;
+        break;
+      }
       if (d.ulps > f->ulps) f->ulps = d.ulps;
       f->apart |= d.apart;
       if (distance_keeps(&d, grade)) continue;
@@ -253,6 +258,14 @@ static bool report_unsatisfied(Verify *v, const Item *item) {
   return false;
 }
 
+static bool report_late(Verify *v, const Item *item) {
+  Diag *d = diag_error(v->h->program->ir->diags, E0906, item->name_span,
+                       "a side of `@%s` does not end within %g seconds",
+                       item->name->text, v->budget);
+  diag_hint(d, "--budget SECONDS allows more");
+  return false;
+}
+
 /* Has the rule a variable that is a function? */
 static bool has_function(const Item *item) {
   const Fn *fn = item->expr->fn;
@@ -282,10 +295,11 @@ static bool verify_flat(Verify *v, const Item *item, bool last) {
   Subject s;
   Instance i;
   Finding f;
-  bool ok = subject_start(&s, v->h, item);
+  bool ok = subject_start(&s, v->h, item, v->budget);
   if (ok) try_rule(v, &s, item->grade, false, &i, &f);
   ok = ok && !mem_exhausted(v->h->program->mem);
   if (ok && f.instances == 0) ok = report_unsatisfied(v, item);
+  else if (ok && f.trials == 0) ok = report_late(v, item);
   else if (ok && (last || f.refuted)) {
     v->refuted += f.refuted;
     if (v->h->cli->json) {

@@ -13,6 +13,7 @@ typedef struct Distance {
   int64_t at;      /* the first element that differs; -1: none, or no element */
   int field;       /* in which tensor of the result */
   bool undefined;  /* the left side is no real number */
+  bool late;       /* a side did not end in time: nothing is known */
   double allowed;  /* of `relative`, at grade real */
 } Distance;
 
@@ -31,6 +32,7 @@ typedef struct Subject {
                          in float64; made when it is needed */
   bool in_c;          /* it uses an operator in C, whose types are as they are:
                          then grade real is tried in these, too */
+  double budget;      /* seconds that a side may take */
   Arena arena;        /* of the instance at hand */
   int made;           /* instances, for their names */
 } Subject;
@@ -52,7 +54,7 @@ typedef struct Instance {
 /* --- verify_run.c --------------------------------------------------------- */
 
 /* False when memory runs out. */
-bool subject_start(Subject *s, Host *h, const Item *item);
+bool subject_start(Subject *s, Host *h, const Item *item, double budget);
 void subject_end(Subject *s);
 /* Where an instance is, for grade real or another; NULL: memory ran out. */
 Bench *subject_bench(Subject *s, bool real);

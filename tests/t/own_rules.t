@@ -160,6 +160,15 @@ unlike($program, qr/\@unused/, 'with what it uses alone');
 is(rly('run', spew(scratch('pasted.rly'), $program))->{out}, "3f\n2f\n",
    'by a program that can be pasted');
 
+# A side that does not end is no reason to wait.
+my $spin = spew(scratch('spin.rly'), <<'END');
+op @spin(%x: float32) -> float32 = { if (%x == 7f) { %x } else { @spin(%x) } };
+rule @ends(%x: float32) { @spin(%x) } => { %x }
+END
+gives(rly('verify', '--budget', 0.2, $spin), 1, '',
+      qr/E0906.*a side of `\@ends` does not end within 0.2 seconds/,
+      'the budget ends a side');
+
 # --- Operators in C -----------------------------------------------------------
 
 my $so = scratch('ops.so');

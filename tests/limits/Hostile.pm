@@ -268,7 +268,7 @@ sub zip {
   my $packed = $as{packed} // $text;
   my $size = $as{size} // length $text;
   my $crc = Compress::Zlib::crc32($text);
-  my $fields = pack 'vvvvVVVvv', 20, $as{flags} // 0, $method, 0, 0, $crc,
+  my $fields = pack 'v5V3v2', 20, $as{flags} // 0, $method, 0, 0, $crc,
       $as{stored} // length $packed, $size, length $name, 0;
   my $local = "PK\3\4" . substr($fields, 0, 26) . $name . $packed;
   my $entry = "PK\1\2" . pack('v', 20) . $fields
@@ -316,6 +316,8 @@ our %files = (
       ['E0502', 'a.safetensors', safetensors('[' x 100000)],
   'safetensors: objects that nest' =>
       ['E0502', 'a.safetensors', safetensors('{"a":' x 100000)],
+  'safetensors: a header of 17 million bytes' => ['E0502', 'a.safetensors',
+      safetensors('{' . ' ' x 17_000_000 . '}')],
   'safetensors: a name twice' => ['E0502', 'a.safetensors',
       safetensors('{"w":1,"w":2}')],
   'safetensors: a dtype of nobody' =>
@@ -377,6 +379,8 @@ our %files = (
   'npz: a gigabyte of zeros' => ['E0', 'a.npz',
       zip('w.npy', '', method => 8, size => 1 << 30,
           packed => deflated(npy(array('<f4', '268435424,')), 1024))],
+  'npz: an entry longer than it claims' => ['E0502', 'a.npz',
+      zip('w.npy', npy($good, 'x' x 8) . 'y')],
   'npz: an entry that is no array' => ['E0502', 'a.npz', zip('w.npy', 'x' x 100)],
   'params: nothing' => ['E0502', 'a.params', ''],
   'params: another magic' => ['E0502', 'a.params', 'x' x 100],
@@ -407,6 +411,8 @@ our %files = (
       gguf(0, 1, text('general.alignment') . pack('VV', 4, 0))],
   'index: no JSON' => ['E0502', 'a.index.json', '{'],
   'index: that nests' => ['E0502', 'a.index.json', '[' x 100000],
+  'index: of 17 million bytes' =>
+      ['E0502', 'a.index.json', '{' . ' ' x 17_000_000 . '}'],
   'index: without a map' => ['E0502', 'a.index.json', '{}'],
   'index: shards from outside' => ['E0502', 'a.index.json',
       '{"weight_map":{"w":"../../etc/passwd"}}'],

@@ -23,9 +23,9 @@ mkdir $dir;
 # limit of time.
 sub ended {
   my ($seconds, @args) = @_;
-  my $pid = rly_start({out => $args[0] eq 'step' ? scratch('steps')
-                                                : '/dev/null'},
-                      @args, @limits, '--timeout', $seconds);
+  my %how = (out => $args[0] eq 'step' ? scratch('steps') : '/dev/null');
+  $how{in_file} = pop @args if $args[0] eq 'repl';
+  my $pid = rly_start(\%how, @args, @limits, '--timeout', $seconds);
   local $SIG{ALRM} = sub { kill KILL => $pid };
   alarm 60 + $seconds;
   my $run = rly_wait($pid);
@@ -84,7 +84,8 @@ my @commands = (['check'], ['fmt'], ['fmt', '--relay'], ['dump', '--ir'],
 # Of these it is asked only that they end, with a message unless all is well.
 my @others = (['check', '--types'], ['fmt', '--functional'], ['graph'],
               ['dump', '--format', 'html'], ['ops'], ['opt', '-O1'],
-              ['verify'], ['gradcheck'], ['stream'],
+              ['verify'], ['gradcheck'], ['stream'], ['watch', '--once'],
+              ['repl'],
               ['export', '-o', scratch('hostile.onnx')],
               ['train', '--epochs', 1, '-o', scratch('hostile-trained')]);
 sub ends {

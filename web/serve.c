@@ -48,8 +48,7 @@ static time_t seconds_now(void) {
   return t.tv_sec;
 }
 
-/* --- Answers ----------------------------------------------------------------
- */
+/* --- Answers -------------------------------------------------------------- */
 
 static const char *type_of(const char *path) {
   static const struct {
@@ -146,8 +145,7 @@ static void answer(Server *s, Visitor *v) {
   v->file = -1;
 }
 
-/* --- Visitors ---------------------------------------------------------------
- */
+/* --- Visitors ------------------------------------------------------------- */
 
 static void leave(Visitor *v) {
   close(v->fd);
@@ -225,8 +223,7 @@ static void serve(Server *s) {
   if (of[0].revents) enter(s, place);
 }
 
-/* --- The program ------------------------------------------------------------
- */
+/* --- The program ---------------------------------------------------------- */
 
 /* Listens on this machine's own address.  Returns the port; -1: `errno`. */
 static int listen_at(Server *s, int port) {

@@ -367,11 +367,14 @@ static TokenLook look_of(int kind) {
     case TK_GRADIENT:
     case TK_RULE:
     case TK_OP:
+    case TK_WHEN:
+    case TK_WITH:
     case TK_IMPORT: return LOOK_KEYWORD;
     case TK_LOCAL:
     case TK_GRAPH: return LOOK_LOCAL;
     case TK_GLOBAL: return LOOK_GLOBAL;
     case TK_IDENT:
+    case TK_WHERE: /* more often the operator */
     case TK_TENSOR: return LOOK_WORD;
     case TK_TRUE:
     case TK_FALSE:

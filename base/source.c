@@ -298,10 +298,12 @@ void sources_set_origins(SourceMap *m, SourceFile *f,
   pthread_mutex_unlock(&m->lock);
 }
 
-/* Of parts of which any two are apart or one in the other, the last that begins
- * before the span or is one that holds it from its start.  The smallest that
- * holds the span is that one or lies around it. */
-const SourceOrigin *sources_origin(SourceMap *m, Span span) {
+/* The origin of the smallest part that holds the span; NULL: it has none.
+ *
+ * Of parts of which any two are apart or one in the other, `low` comes to the
+ * last that begins before the span or holds it from its start.  The smallest
+ * that holds the span is that one or lies around it. */
+static const SourceOrigin *origin_of(SourceMap *m, Span span) {
   const SourceFile *f = sources_file(m, span);
   if (!f || !f->origin_count) return NULL;
   Span part = span_within(f, span);
@@ -319,7 +321,7 @@ const SourceOrigin *sources_origin(SourceMap *m, Span span) {
 }
 
 SourceOrigin sources_named(SourceMap *m, Span span) {
-  const SourceOrigin *origin = sources_origin(m, span);
+  const SourceOrigin *origin = origin_of(m, span);
   if (origin) return *origin;
   Place p = sources_place(m, span);
   return (SourceOrigin){.path = p.file ? p.file->path : NULL,

@@ -113,8 +113,6 @@ SourceFile *sources_file(SourceMap *m, Span span); /* NULL for nowhere */
  * apart or one in the other; without memory for it the text has none. */
 void sources_set_origins(SourceMap *m, SourceFile *f,
                          const SourceOrigin *origins, size_t count);
-/* The origin of the smallest part that holds the span; NULL: it has none. */
-const SourceOrigin *sources_origin(SourceMap *m, Span span);
 /* What a message says of a span: its origin, where it has one, and else its
  * place.  `path` is NULL for nowhere. */
 SourceOrigin sources_named(SourceMap *m, Span span);

@@ -122,6 +122,18 @@ rly_status rly_context_set_files(rly_context *cx, const rly_files *files) {
   return RLY_OK;
 }
 
+rly_status rly_context_set_log(rly_context *cx, const rly_log *log) {
+  bool senseless = log && (!log->write || log->most > RLY_LOG_INFO);
+  if (!cx) misuse(__func__, "the context is NULL");
+  else if (senseless) misuse(__func__, "a log has a function and a level");
+  if (!cx || senseless) return RLY_MISUSE;
+  context_lock(cx);
+  cx->log = log ? *log : (rly_log){0};
+  cx->told = cx->diags.list.len;
+  context_unlock(cx);
+  return RLY_OK;
+}
+
 /* --- Text for the host -------------------------------------------------- */
 
 /* The size that mem_free() wants is the text's own, plus the NUL. */

@@ -50,35 +50,6 @@ static char *render_json(rly_context *cx, const Diags *diags) {
   return text_beyond(cx, &out);
 }
 
-void place_give(rly_context *cx, Span span, rly_place *out) {
-  Place p = sources_place(&cx->sources, span);
-  *out = (rly_place){
-      .file = p.file ? p.file->path : NULL,
-      .line = p.line,
-      .column = p.column,
-      .end_line = p.end_line,
-      .end_column = p.end_column,
-  };
-}
-
-/* The texts are borrowed: they live until the diagnostics are cleared. */
-bool diagnostic_give(rly_context *cx, const Diags *diags, size_t i,
-                     rly_diagnostic *out) {
-  if (!out || i >= diags->list.len) return false;
-  const Diag *d = diags->list.data[i];
-  *out = (rly_diagnostic){
-      .severity = d->severity == SEV_WARNING ? RLY_WARNING : RLY_ERROR,
-      .code = diag_code_text(d->code),
-      .message = d->message,
-      .caption = d->caption,
-      .hint = d->hint,
-      .note_count = d->notes.len,
-      .frame_count = d->frames.len,
-  };
-  place_give(cx, d->span, &out->place);
-  return true;
-}
-
 /* Notes and then the frames of the trace are numbered through: k below
  * notes.len is a note.  One numbering, because a host that lists places does
  * not mind which are which; one that does has frame_count and knows that they

@@ -173,7 +173,7 @@ double log_clock(const rly_context *cx);
 __attribute__((format(printf, 2, 3))) void log_info(const rly_context *cx,
                                                     const char *format, ...);
 
-/* --- diagnostics.c -------------------------------------------------------- */
+/* --- diagnostic_parts.c --------------------------------------------------- */
 
 /* The parts of the i-th, borrowed from it; false: there is none. */
 bool diagnostic_give(rly_context *cx, const Diags *diags, size_t i,

@@ -10,18 +10,6 @@
 
 #include "lib/handles.h"
 
-rly_status rly_context_set_log(rly_context *cx, const rly_log *log) {
-  bool senseless = log && (!log->write || log->most > RLY_LOG_INFO);
-  if (!cx) misuse(__func__, "the context is NULL");
-  else if (senseless) misuse(__func__, "a log has a function and a level");
-  if (!cx || senseless) return RLY_MISUSE;
-  context_lock(cx);
-  cx->log = log ? *log : (rly_log){0};
-  cx->told = cx->diags.list.len;
-  context_unlock(cx);
-  return RLY_OK;
-}
-
 size_t log_new(rly_context *cx, const Diags *diags, size_t told) {
   size_t count = diags->list.len;
   for (size_t i = told; i < count; i++) {

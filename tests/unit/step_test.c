@@ -7,12 +7,14 @@
  * The step machine is the oracle of the VM (fuzz/), so its own expectations
  * must not come from the VM: they are worked out by hand from the rules. */
 #include <stdio.h>
+#include <string.h>
 
 #include "smallstep/step.h"
 #include "types/types.h"
 #include "ops/ops.h"
 #include "parser/parser.h"
 #include "tests/unit/program.h"
+#include "value/show.h"
 
 /* --- Running ------------------------------------------------------------ */
 
@@ -303,9 +305,16 @@ static void depth_takes_memory_only(void **state) {
   const Unit *unit = check(w, text);
   StepMachine *m = machine(w, 0);
   assert_int_equal(run(m, unit), STEP_VALUE);
+  /* All of it as JSON; as text `C(` and `)` of what is shown, and `...`. */
+  VEC_CLEAR(&w->out);
+  step_print_json(m, &w->out, step_result(m));
+  int found = 0;
+  for (const char *at = strbuf_text(&w->out); (at = strstr(at, "\"C\"")); at++)
+    found++;
+  assert_int_equal(found, 100000);
   VEC_CLEAR(&w->out);
   step_print(m, &w->out, step_result(m), 80);
-  assert_int_equal(w->out.len, 3 * 100000 + 1);
+  assert_int_equal(w->out.len, 3 * VALUE_SHOWN + 3);
   step_free(m);
   m = machine(w, 8 << 20);
   assert_int_equal(run(m, unit), STEP_LIMIT);

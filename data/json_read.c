@@ -229,14 +229,16 @@ static void read_rule(Reader *r, const json_t *row, Item *item) {
   item->kind = ITEM_RULE;
   item->name = data_name(r, row, "name");
   const char *grade = data_text(r, row, "grade", JSON_MAY_LACK);
-  item->grade.written = grade != NULL;
-  item->grade.kind = grade ? grade_find(grade) : GRADE_BITS;
-  if (item->grade.kind == GRADE_COUNT) {
-    item->grade.kind = GRADE_BITS;
+  item->rule = ARENA_NEW(&r->arena, RuleFacts);
+  RuleGrade *found = &item->rule->grade;
+  found->written = grade != NULL;
+  found->kind = grade ? grade_find(grade) : GRADE_BITS;
+  if (found->kind == GRADE_COUNT) {
+    found->kind = GRADE_BITS;
     data_wrong(r, "grade", "no rule is of grade `%s`", grade);
   }
-  if (item->grade.kind == GRADE_ULP)
-    item->grade.ulps = data_index(r, row, "ulps", INT64_MAX, JSON_NEEDED);
+  if (found->kind == GRADE_ULP)
+    found->ulps = data_index(r, row, "ulps", INT64_MAX, JSON_NEEDED);
   item->expr = data_node_at(r, row, "sides");
   const Expr *body =
       item->expr && item->expr->kind == EX_FN ? item->expr->fn->body : NULL;

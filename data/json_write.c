@@ -88,10 +88,10 @@ static void write_rule(Json *j, const Item *item) {
   int sides = data_expr(j, item->expr);
   StrBuf *out = begin_item(j, "rule");
   data_member(out, "name", item->name->text);
-  if (item->grade.written) {
-    data_member(out, "grade", grade_word(item->grade.kind));
-    if (item->grade.kind == GRADE_ULP)
-      data_number(out, "ulps", item->grade.ulps);
+  if (item->rule->grade.written) {
+    data_member(out, "grade", grade_word(item->rule->grade.kind));
+    if (item->rule->grade.kind == GRADE_ULP)
+      data_number(out, "ulps", item->rule->grade.ulps);
   }
   data_number(out, "sides", sides);
   end_item(j, item);

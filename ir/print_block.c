@@ -307,11 +307,11 @@ void print_sides(Printer *p, const Item *item, uint32_t end) {
   size_t scope = print_scope(p);
   print_type_params(p, fn->type_param_count, fn->type_params);
   print_params(p, fn, fn->param_count);
-  if (item->grade.written) {
+  if (item->rule->grade.written) {
     doc_word(&p->doc, ":");
-    doc_text(&p->doc, grade_word(item->grade.kind));
-    if (item->grade.kind == GRADE_ULP)
-      doc_textf(&p->doc, "(%lld)", (long long)item->grade.ulps);
+    doc_text(&p->doc, grade_word(item->rule->grade.kind));
+    if (item->rule->grade.kind == GRADE_ULP)
+      doc_textf(&p->doc, "(%lld)", (long long)item->rule->grade.ulps);
   }
   if (fn->body->count == 3) {
     doc_indent(&p->doc);

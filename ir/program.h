@@ -19,7 +19,7 @@ typedef enum ItemKind {
   ITEM_IMPORT,     /* import "p.rly";       path */
   ITEM_GRADIENT,   /* gradient op(...) ...  name, expr: an EX_FN of operands,
                       the value and its adjoint; its attrs bind `$name`s */
-  ITEM_RULE,       /* rule @r(...) ...      name, grade, expr: an EX_FN of the
+  ITEM_RULE,       /* rule @r(...) ...      name, rule, expr: an EX_FN of the
                       pattern variables, whose body is a tuple: the left side,
                       the right one and, where there is one, the condition */
 } ItemKind;
@@ -67,23 +67,29 @@ typedef struct AdtDecl {
   const CtorDecl *ctors;
 } AdtDecl;
 
+/* What a rule has beside its sides. */
+typedef struct RuleFacts {
+  RuleGrade grade;
+  /* The definitions of the operators `@f` that it calls, with those that they
+   * use; by the checker. */
+  int used_count;
+  const struct Item *const *used;
+} RuleFacts;
+
+/* Small, as a text may have a million. */
 typedef struct Item {
   ItemKind kind;
   Span span; /* the whole item */
   Span name_span;
+  bool continues; /* LET: joined to the item before it by `and` */
+  bool own;       /* DEF: of an operator, `op @f`; GRADIENT: of such a one */
+  bool linked;    /* a pass made it, or took it from another text */
   const Name *name;
   const TypeExpr *annotation;
   const Expr *expr;
   const AdtDecl *adt;
   const char *path;
-  RuleGrade grade;
-  bool continues; /* LET: joined to the item before it by `and` */
-  bool own;       /* DEF: of an operator, `op @f`; GRADIENT: of such a one */
-  bool linked;    /* a pass made it, or took it from another text */
-  /* RULE: the definitions of the operators `@f` that it calls, with those that
-   * they use; by the checker. */
-  int used_count;
-  const struct Item *const *used;
+  RuleFacts *rule; /* RULE; else NULL */
 } Item;
 
 /* Is the item evaluated by a step? */

@@ -324,7 +324,8 @@ Item *build_rule(Builder *b, Token keyword, Token name, RuleGrade grade,
                  Expr *fn) {
   Item *item = item_new(b, ITEM_RULE, keyword, fn->span, name);
   item->expr = fn;
-  item->grade = grade;
+  item->rule = ARENA_NEW(b->arena, RuleFacts);
+  item->rule->grade = grade;
   fn->span = item->span;
   return item;
 }

@@ -190,7 +190,7 @@ static RuleList library_rules(Program *p, Arena *arena) {
   const Item **items = ARENA_ARRAY(arena, const Item *, (size_t)count + 1);
   for (int i = 0; items && i < count; i++)
     if (unit->items[i].kind == ITEM_RULE &&
-        (unit->items[i].grade.kind == GRADE_BITS || pass_fast_math(p)))
+        (unit->items[i].rule->grade.kind == GRADE_BITS || pass_fast_math(p)))
       items[n++] = &unit->items[i];
   return (RuleList){n, items};
 }

@@ -37,7 +37,7 @@ static bool read_print(Opt *o, const char *name, bool *all,
 static bool is_wanted(const Cli *cli, const Item *item) {
   if (item->kind != ITEM_RULE) return false;
   if (cli->rule.count) return rule_is_named(cli, item);
-  return item->grade.kind == GRADE_BITS || cli->fast_math;
+  return item->rule->grade.kind == GRADE_BITS || cli->fast_math;
 }
 
 /* Warns where rules were given and none of them is applied. */

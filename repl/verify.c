@@ -197,7 +197,7 @@ static void add_indented(StrBuf *out, const char *text) {
 
 static void say_refuted(Verify *v, Subject *s, Instance *i, const Finding *f) {
   char text[32];
-  RuleGrade grade = s->rule.item->grade;
+  RuleGrade grade = s->rule.item->rule->grade;
   StrBuf program, args;
   strbuf_init(&program, v->out.mem);
   strbuf_init(&args, v->out.mem);
@@ -238,7 +238,7 @@ static void say_held(Verify *v, const Item *item, const Finding *f) {
     return;
   }
   strbuf_add(&v->out, "held at ");
-  print_grade(&v->out, item->grade);
+  print_grade(&v->out, item->rule->grade);
   strbuf_add(&v->out, ": ");
   add_counts(v, f);
   strbuf_add(&v->out, "\n");
@@ -296,7 +296,7 @@ static bool verify_flat(Verify *v, const Item *item, bool last) {
   Instance i;
   Finding f;
   bool ok = subject_start(&s, v->h, item, v->budget);
-  if (ok) try_rule(v, &s, item->grade, false, &i, &f);
+  if (ok) try_rule(v, &s, item->rule->grade, false, &i, &f);
   ok = ok && !mem_exhausted(v->h->program->mem);
   if (ok && f.instances == 0) ok = report_unsatisfied(v, item);
   else if (ok && f.trials == 0) ok = report_late(v, item);
@@ -305,7 +305,7 @@ static bool verify_flat(Verify *v, const Item *item, bool last) {
     if (v->h->cli->json) {
       strbuf_addf(&v->out, "{\"rule\": \"%s\", \"grade\": \"",
                   item->name->text);
-      print_grade(&v->out, item->grade);
+      print_grade(&v->out, item->rule->grade);
       strbuf_add(&v->out, "\"");
     } else {
       strbuf_addf(&v->out, "@%s: ", item->name->text);

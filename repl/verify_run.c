@@ -10,8 +10,8 @@
 /* The types of all texts come along: what a definition matches is of one. */
 static bool is_used(const Subject *s, const Unit *u, const Item *item) {
   if (item->kind == ITEM_TYPE) return !u->source || !u->source->library;
-  for (int i = 0; i < s->rule.item->used_count; i++)
-    if (s->rule.item->used[i] == item) return true;
+  for (int i = 0; i < s->rule.item->rule->used_count; i++)
+    if (s->rule.item->rule->used[i] == item) return true;
   return false;
 }
 
@@ -32,7 +32,7 @@ void subject_print_used(const Subject *s, StrBuf *out) {
   VEC(Item) items;
   VEC_INIT(&items, out->mem);
   for (const Unit *u = p->units; u; u = u->next)
-    for (int i = 0; s->rule.item->used_count && i < u->item_count; i++) {
+    for (int i = 0; s->rule.item->rule->used_count && i < u->item_count; i++) {
       const Item *item = &u->items[i];
       if (!is_used(s, u, item) || is_of_host(u)) continue;
       VEC_PUSH(&items, *item);
@@ -72,7 +72,7 @@ static void set_patience(rly_session *session, double seconds) {
 }
 
 Bench *subject_bench(Subject *s, bool real) {
-  bool wide = is_wide(s, real) && s->rule.item->used_count > 0;
+  bool wide = is_wide(s, real) && s->rule.item->rule->used_count > 0;
   Bench *b = wide ? &s->wide : &s->narrow;
   if (b->session) return b;
   b->program = host_program_new(s->h, s->h->cx);
@@ -80,7 +80,7 @@ Bench *subject_bench(Subject *s, bool real) {
   b->session = b->program ? rly_session_new(b->program, NULL) : NULL;
   /* Operators of the table end, and a clock for each run is half as dear again
    * as the runs. */
-  if (b->session && s->rule.item->used_count)
+  if (b->session && s->rule.item->rule->used_count)
     set_patience(b->session, s->budget);
   if (b->session && add_used(s, b)) return b;
   mem_raise_exhausted(s->h->program->mem);

@@ -66,8 +66,8 @@ static bool is_same(const Program *p, const Item *item) {
 
 const Name *rule_find_own(const Program *p, Rule *rule) {
   const Item *item = rule->item;
-  for (int i = 0; i < item->used_count; i++)
-    if (!is_same(p, item->used[i])) return item->used[i]->name;
+  for (int i = 0; i < item->rule->used_count; i++)
+    if (!is_same(p, item->rule->used[i])) return item->rule->used[i]->name;
   for (int i = 0; i < rule->own_count; i++)
     rule->own[i].found = scope_global(&p->user, rule->own[i].op->name);
   return NULL;

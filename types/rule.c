@@ -226,9 +226,9 @@ static void list_used(RuleCheck *k) {
     if (item->expr) expr_walk_add(&w, item->expr);
   }
   expr_walk_end(&w);
-  k->item->used_count = (int)used.len;
-  k->item->used = VEC_TO_ARENA(&used, &k->unit->arena);
-  if (!k->item->used) k->item->used_count = 0;
+  k->item->rule->used_count = (int)used.len;
+  k->item->rule->used = VEC_TO_ARENA(&used, &k->unit->arena);
+  if (!k->item->rule->used) k->item->rule->used_count = 0;
   ptrmap_done(&met);
   VEC_DONE(&used);
 }

@@ -188,8 +188,14 @@ export class Editor {
             [FILE]: new TextEncoder().encode(this.source)};
   }
 
+  // A question about a newer text ends those about older ones.  One about the
+  // same text waits for them: a completion may come while the text is looked at.
   ask(...questions) {
-    return ask(this.engines.language, this.source, this.files(), ...questions);
+    const {language} = this.engines;
+    if (!language) return null;
+    if (this.asked !== this.doc) language.stop();
+    this.asked = this.doc;
+    return ask(language, this.source, this.files(), ...questions);
   }
 
   // Looks at the text anew: colours and mistakes, then values.  A newer text
@@ -198,7 +204,6 @@ export class Editor {
     const {language, runner} = this.engines;
     if (!language) return;
     const now = ++this.version, doc = this.doc, begun = performance.now();
-    language.stop();
     runner.stop();
     const said = await this.ask(['semanticTokens/full', {}]);
     if (!said || now !== this.version) return;

@@ -104,17 +104,18 @@ Span sources_called(SourceMap *m, Span span);
 /* A place as a person reads it.  Columns count code points from 1; the end is
  * just after the span. */
 typedef struct Place {
-  const SourceFile *file; /* NULL for nowhere */
+  const SourceFile *file; /* NULL: the span lies in no text */
   uint32_t line, column, end_line, end_column;
 } Place;
 Place sources_place(SourceMap *m, Span span);
-SourceFile *sources_file(SourceMap *m, Span span); /* NULL for nowhere */
+/* The text in which the span lies; NULL: in none. */
+SourceFile *sources_file(SourceMap *m, Span span);
 /* Keeps a copy of the origins, in any order, of parts of which any two are
  * apart or one in the other; without memory for it the text has none. */
 void sources_set_origins(SourceMap *m, SourceFile *f,
                          const SourceOrigin *origins, size_t count);
 /* What a message says of a span: its origin, where it has one, and else its
- * place.  `path` is NULL for nowhere. */
+ * place.  `path` is NULL where the span lies in no text. */
 SourceOrigin sources_named(SourceMap *m, Span span);
 /* The byte of the map where a line and a column of the text, both from 1, lie;
  * just after the line's last is one, too.  False: the text has no such place.

@@ -123,10 +123,10 @@ rly_status rly_context_set_files(rly_context *cx, const rly_files *files) {
 }
 
 rly_status rly_context_set_log(rly_context *cx, const rly_log *log) {
-  bool senseless = log && (!log->write || log->most > RLY_LOG_INFO);
-  if (!cx) misuse(__func__, "the context is NULL");
-  else if (senseless) misuse(__func__, "a log has a function and a level");
-  if (!cx || senseless) return RLY_MISUSE;
+  if (!sense(cx, "the context is NULL") ||
+      !sense(!log || (log->write && log->most <= RLY_LOG_INFO),
+             "a log has a function and a level"))
+    return RLY_MISUSE;
   context_lock(cx);
   cx->log = log ? *log : (rly_log){0};
   cx->told = cx->diags.list.len;

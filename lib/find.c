@@ -121,11 +121,9 @@ static bool find(rly_program *p, const Unit *u, uint32_t at, rly_found *out,
 
 bool rly_program_find(rly_program *p, const char *path, unsigned line,
                       unsigned column, rly_found *out, char **type) {
-  if (!path || !out) {
-    misuse(__func__, "%s is NULL", path ? "the result" : "the path");
+  if (!sense(path, "the path is NULL") || !sense(out, "the result is NULL") ||
+      !program_enter(p))
     return false;
-  }
-  if (!program_enter(p)) return false;
   rly_found found = {0};
   StrBuf text;
   strbuf_init(&text, p->mem);

@@ -74,12 +74,10 @@ static rly_status format_or_tell(Formatting *f) {
  * takes the units with it, whose source map has gone by then. */
 rly_status rly_text_format(rly_context *cx, const char *path, const char *text,
                            size_t len, char **formatted) {
-  const char *wrong = !cx            ? "the context"
-                      : !path        ? "the path"
-                      : !text && len ? "the text"
-                      : !formatted   ? "the place of the result"
-                                     : NULL;
-  if (wrong) return misuse(__func__, "%s is NULL", wrong), RLY_MISUSE;
+  if (!sense(cx, "the context is NULL") || !sense(path, "the path is NULL") ||
+      !sense(text || !len, "the text is NULL") ||
+      !sense(formatted, "the place of the result is NULL"))
+    return RLY_MISUSE;
   rly_program *p = rly_program_new(cx);
   if (!p) return RLY_LIMIT;
   Formatting f = {.p = p, .path = path, .text = text ? text : "", .len = len};

@@ -10,13 +10,13 @@ static const OpInfo *row(size_t i) {
 }
 
 const char *rly_operator_name(size_t i) {
-  return i < OP_COUNT ? op_info((int)i)->name : NULL;
+  const OpInfo *op = row(i);
+  return op ? op->name : NULL;
 }
 
 bool rly_operator_get(size_t i, rly_operator_row *out) {
   const OpInfo *op = row(i);
-  if (!out) misuse(__func__, "the result is NULL");
-  if (!op || !out) return false;
+  if (!sense(out, "the result is NULL") || !op) return false;
   *out = (rly_operator_row){
       .name = op->name,
       .aliases = op->aliases,
@@ -36,8 +36,8 @@ bool rly_operator_get(size_t i, rly_operator_row *out) {
 
 bool rly_operator_attribute(size_t i, int k, rly_attribute *out) {
   const OpInfo *op = row(i);
-  if (!out) misuse(__func__, "the result is NULL");
-  if (!op || !out || k < 0 || k >= op->attr_count) return false;
+  if (!sense(out, "the result is NULL") || !op) return false;
+  if (k < 0 || k >= op->attr_count) return false;
   const AttrSpec *a = &op->attrs[k];
   bool reals = a->type == AT_FLOATS;
   *out = (rly_attribute){
@@ -62,8 +62,8 @@ char *rly_operator_signature(rly_context *cx, size_t i) {
   const OpInfo *op = row(i);
   char *text = NULL;
   size_t len;
-  if (!cx) misuse(__func__, "the context is NULL");
-  FILE *to = cx && op ? open_memstream(&text, &len) : NULL;
+  bool right = sense(cx, "the context is NULL") && op;
+  FILE *to = right ? open_memstream(&text, &len) : NULL;
   if (!to) return NULL;
   operator_put_signature(to, op);
   bool whole = !fclose(to);

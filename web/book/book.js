@@ -2,6 +2,7 @@
 // and light, and blocks that become editors (live.js, which is loaded when the
 // first is wanted).
 import {start_theme} from '../page/theme.js';
+import {element} from './element.js';
 
 const byId = (id) => document.getElementById(id);
 
@@ -30,10 +31,6 @@ function fit([, , title, heading, text], words) {
 function around(text, word) {
   const at = Math.max(0, text.toLowerCase().indexOf(word) - 40);
   return text.slice(at, at + 120).replace(/\s+/g, ' ').trim();
-}
-
-function element(name, text, more = {}) {
-  return Object.assign(document.createElement(name), {textContent: text, ...more});
 }
 
 async function search() {

@@ -3,13 +3,10 @@
 import {Editor} from '../page/editor.js';
 import {start_engines} from '../page/engine.js';
 import {packed} from '../page/share.js';
+import {element} from './element.js';
 
 const engines = {};
 const started = start_engines('..').then((both) => Object.assign(engines, both));
-
-function element(name, text, more = {}) {
-  return Object.assign(document.createElement(name), {textContent: text, ...more});
-}
 
 // The editor of a block, with a line of buttons and a place for output below.
 function editor_of(block, text, label, on) {

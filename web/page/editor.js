@@ -135,7 +135,8 @@ const KINDS = {2: 'method', 3: 'function', 5: 'property', 6: 'variable', 7: 'cla
  *
  * `engines` has `language`, which answers questions about the text, and
  * `runner`, which runs it; before they are there, the text is only edited.
- * `given` are the values of params (given.js); there may be none.  `on` has functions that are told how it goes:
+ * `given` are the values of params (given.js); there may be none.  `on` has
+ * functions that are told how it goes:
  *
  *   say(text)              in a word, for who waits
  *   checked(version)       colours and mistakes are there

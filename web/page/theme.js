@@ -1,17 +1,18 @@
 // Dark or light: as the system has it until the reader chooses.
+const show = (name) => document.documentElement.dataset.theme = name;
+
 export function start_theme(button) {
-  const set = (name) => {
-    document.documentElement.dataset.theme = name;
-    try {
-      localStorage.theme = name;
-    } catch { /* a page without storage forgets */ }
-  };
   let kept;
   try {
     kept = localStorage.theme;
-  } catch { /* none is kept */ }
+  } catch { /* a page without storage forgets */ }
   const dark = matchMedia('(prefers-color-scheme: dark)').matches;
-  set(kept ?? (dark ? 'dark' : 'light'));
-  button.onclick = () =>
-    set(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
+  show(kept ?? (dark ? 'dark' : 'light'));
+  button.onclick = () => {
+    const name = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark';
+    show(name);
+    try {
+      localStorage.theme = name;
+    } catch { /* likewise */ }
+  };
 }

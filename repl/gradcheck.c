@@ -563,20 +563,39 @@ static int check_all(Host *h, Check *c) {
   return status;
 }
 
-/* Draws the program's `param`s that have no default. */
-static rly_status bind_params(Host *h) {
+/* Draws the tensors of a `param`.  One that is not made of a fixed number of
+ * tensors is left: what needs it is passed over. */
+static rly_status bind_param(Host *h, int param, uint64_t *seed) {
   Program *p = h->program->ir;
-  rly_status status = RLY_OK;
+  rly_layout *parts = NULL;
+  rly_status status = rly_layout_new(
+      h->program, rly_program_param_type(h->program, param),
+      rly_program_param_name(h->program, param), RLY_TENSORS, &parts);
+  if (status == RLY_REFUSED) {
+    rly_diagnostics_clear(h->cx);
+    return RLY_OK;
+  }
   StrBuf text;
   strbuf_init(&text, p->mem);
-  for (size_t i = 0; i < p->params.len && status == RLY_OK; i++) {
-    const Global *g = p->params.data[i];
-    if (g->value || g->type->kind != TY_TENSOR) continue;
+  for (size_t i = 0; i < rly_layout_count(parts) && status == RLY_OK; i++) {
     VEC_CLEAR(&text);
-    put_drawn_param(p, g, i + 1, &text);
+    put_drawn_param(p, rly_layout_path(parts, i),
+                    (const Type *)rly_layout_type(parts, i), ++*seed, &text);
     status = rly_program_bind_text(h->program, strbuf_text(&text));
   }
   strbuf_done(&text);
+  rly_layout_free(parts);
+  return status;
+}
+
+/* Draws the program's `param`s that have no default. */
+static rly_status bind_params(Host *h) {
+  rly_status status = RLY_OK;
+  uint64_t seed = 0;
+  for (int i = 0; i < rly_program_param_count(h->program) && status == RLY_OK;
+       i++)
+    if (!rly_program_param_has_default(h->program, i))
+      status = bind_param(h, i, &seed);
   return status;
 }
 

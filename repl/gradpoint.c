@@ -276,16 +276,17 @@ static void start(Point *pt, Program *p, uint64_t seed, double low,
   VEC_INIT(&pt->slots, p->mem);
 }
 
-void put_drawn_param(Program *p, const Global *g, uint64_t seed, StrBuf *out) {
+void put_drawn_param(Program *p, const char *path, const Type *type,
+                     uint64_t seed, StrBuf *out) {
   static const Type none = {.kind = TY_TUPLE};
   Point pt;
   int64_t shape[RANK_MAX];
   start(&pt, p, seed, 0.1, 0.9);
-  pt.path = g->name->text;
-  for (int i = 0; i < g->type->rank; i++)
-    shape[i] = size_of(&pt, &none, g->type->dims[i]);
-  put_rows(&pt, g->type, shape, 0, "");
-  strbuf_addf(out, "%s=", g->name->text);
+  pt.path = path;
+  for (int i = 0; i < type->rank; i++)
+    shape[i] = size_of(&pt, &none, type->dims[i]);
+  put_rows(&pt, type, shape, 0, "");
+  strbuf_addf(out, "%s=", path);
   for (size_t i = 0; i < pt.pieces.len; i++) {
     const Piece *piece = &pt.pieces.data[i];
     if (piece->kind == PIECE_TEXT) strbuf_add(out, piece->text);

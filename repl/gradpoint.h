@@ -42,8 +42,10 @@ bool point_draw(Point *pt, Program *p, const Type *fn, const Fn *names,
                 uint64_t seed, double low, double high);
 void point_done(Point *pt);
 
-/* "w=[[0.5f64, ...], ...]" for a `param` of a tensor type. */
-void put_drawn_param(Program *p, const Global *g, uint64_t seed, StrBuf *out);
+/* "net.w=[[0.5f64, ...], ...]" for the tensor of that type at that path of a
+ * `param`. */
+void put_drawn_param(Program *p, const char *path, const Type *type,
+                     uint64_t seed, StrBuf *out);
 /* def @NAME(%a0: T0, ...) { @f(%a0, ...) }, for a function that is checked by
  * instance, with shapes of this rank and float64 for its parameters. */
 void put_instance(Program *p, const Global *f, const char *name, int rank,

@@ -1,4 +1,4 @@
-"""Writing safetensors, for the scripts that make the examples' weights."""
+"""Reading and writing safetensors, for the examples' scripts."""
 import json
 import struct
 
@@ -22,3 +22,15 @@ def save(path, tensors):
     text += b" " * (-len(text) % 8)
     with open(path, "wb") as out:
         out.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+
+
+def load(path):
+    """The numpy arrays of a file by name."""
+    with open(path, "rb") as file:
+        size, = struct.unpack("<Q", file.read(8))
+        header, data = json.loads(file.read(size)), file.read()
+    header.pop("__metadata__", None)
+    dtypes = {tag: dtype for dtype, tag in NAMES.items()}
+    return {name: numpy.frombuffer(data[slice(*t["data_offsets"])],
+                                   dtypes[t["dtype"]]).reshape(t["shape"])
+            for name, t in header.items()}

@@ -56,6 +56,19 @@ my $refused = rly('gradcheck', spew(scratch('no.rly'), 'def @f( {'));
 is($refused->{status}, 1, 'a text that is refused');
 like($refused->{err}, qr/^\S+no\.rly:1:\d+: error/, '  at its place');
 
+# The tensors of a param with parts are drawn; a list has no fixed number.
+my $parts = verdicts(rly('gradcheck', spew(scratch('parts.rly'), <<'END')));
+type Layer { Layer(w: Tensor[(2, 3), float32], b: Tensor[(2), float32]) }
+param @net: (Layer, float32);
+param @more: List[float32];
+def @apply(%x: Tensor[(1, 3), float32]) {
+  @net.1 * (nn.dense(%x, @net.0.w) + @net.0.b)
+}
+def @scaled(%x: float32) { %x * @hd(@more) }
+END
+is_deeply($parts, {apply => 'right', scaled => 'passed over'},
+          'params with parts are drawn');
+
 # The layers of the library, and models.
 my %layers = (
   'stdlib/rnn.rly' => [qw(lstm_cell lstm lstm_rev lstm_proj lstm_proj_rev
@@ -69,7 +82,11 @@ my %layers = (
   'stdlib/nn.rly' => [qw(softplus gelu mish top_k_beam)],
   'stdlib/control.rly' => [qw(unstack stack_list)],
   'examples/attention/attention.rly' => [qw(decode search)],
-  'examples/spotting/spotting.rly' => [qw(score step)],
+  'examples/attention/net.rly' => [qw(encode look)],
+  'examples/spotting/net.rly' => [qw(hear)],
+  'examples/spotting/spotting.rly' => [qw(step)],
+  'examples/transducer/networks.rly' => [qw(encode predict join)],
+  'examples/trees/net.rly' => [qw(cell read praise)],
   'tests/gradient/models.rly' => [qw(attention transducer newton slope)],
 );
 for my $path (sort keys %layers) {

@@ -86,10 +86,12 @@ static const Type *wanted(const Expr *e, int i) {
 }
 
 /* Names that the callee itself binds are its own affair. */
-static void check_argument(Lower *l, const Expr *e, int i, Reg r) {
-  if (e->call.callee->type->param_count > 0) return;
-  lower_check(l, r, e->args[i]->type, wanted(e, i), "argument",
-              expr_parameter(e->call.callee, i));
+Reg lower_argument(Lower *l, const Expr *e, int i, Reg dst) {
+  Reg r = lower_as(l, e->args[i], wanted(e, i), dst);
+  if (e->call.callee->type->param_count == 0)
+    lower_check(l, r, e->args[i]->type, wanted(e, i), "argument",
+                expr_parameter(e->call.callee, i));
+  return r;
 }
 
 /* Is `e` a value that our caller holds, so that a callee which takes over the
@@ -135,8 +137,7 @@ static Function *other_callee(Lower *l, const Expr *e, Function *f) {
 /* Argument `i` into its place of the outgoing area. */
 static Reg argument(Lower *l, const Expr *e, int i, int place) {
   Reg r = reg_out(l, place, is_counted(l, e->args[i]->type));
-  lower_as(l, e->args[i], wanted(e, i), r);
-  check_argument(l, e, i, r);
+  lower_argument(l, e, i, r);
   return r;
 }
 
@@ -147,8 +148,7 @@ typedef struct Argument {
 } Argument;
 
 static Argument lent_argument(Lower *l, const Expr *e, int i, int place) {
-  Reg from = lower_as(l, e->args[i], wanted(e, i), DST_ANY);
-  check_argument(l, e, i, from);
+  Reg from = lower_argument(l, e, i, DST_ANY);
   Reg r = reg_out(l, place, false);
   put(l, PSEUDO_pass, r, 0, 0);
   put_listed(l, 'u', from);
@@ -160,11 +160,8 @@ static Argument lent_argument(Lower *l, const Expr *e, int i, int place) {
 static void wide_arguments(Lower *l, const Expr *e, int base, Argument *args) {
   int room = l->out;
   l->out = base;
-  for (int i = 0; i < e->count; i++) {
-    args[i] =
-        (Argument){lower_as(l, e->args[i], wanted(e, i), DST_ANY), NO_REG};
-    check_argument(l, e, i, args[i].at);
-  }
+  for (int i = 0; i < e->count; i++)
+    args[i] = (Argument){lower_argument(l, e, i, DST_ANY), NO_REG};
   l->out = room;
   for (int i = 0; i < e->count; i++) {
     Reg at = reg_out(l, base + i, l->regs.data[args[i].at].counted);
@@ -225,7 +222,7 @@ static Reg put_call_unboxed(Lower *l, Function *f, int base,
 }
 
 /* The result may need a look; that of a tail call is the caller's affair. */
-static Reg call_result(Lower *l, const Expr *e, Reg r) {
+Reg lower_call_result(Lower *l, const Expr *e, Reg r) {
   const Type *fn = e->call.callee->type;
   if (fn->kind == TY_FN && fn->param_count == 0)
     lower_check_out(l, r, fn->result, e->type, "result", e->call.callee->span);
@@ -331,8 +328,7 @@ static Reg *self_arguments(Lower *l, const Expr *e) {
   for (int k = 0; k < e->count; k++) {
     size_t before = l->regs.len;
     int i = order[k];
-    regs[i] = lower_as(l, e->args[i], wanted(e, i), DST_ANY);
-    check_argument(l, e, i, regs[i]);
+    regs[i] = lower_argument(l, e, i, DST_ANY);
     if (regs[i] >= before) l->regs.data[regs[i]].hint = (Reg)i;
   }
   return regs;
@@ -473,30 +469,6 @@ static Reg lower_built(Lower *l, const Expr *e, Reg dst) {
   return NO_REG;
 }
 
-/* --- Inlining ----------------------------------------------------------- */
-
-/* Is the body so small that it may stand for the call?  It computes a scalar
- * from scalars and cannot fail, so no trace misses it. */
-static bool is_inlined(const Function *f) {
-  if (f->key.kind != FUNCTION_FN || f->key.checks) return false;
-  if (f->key.group && f->key.group->free_count > 0) return false;
-  const Fn *fn = f->key.expr->fn;
-  for (int i = 0; i < fn->param_count; i++)
-    if (!type_is_scalar(fn->params[i]->type)) return false;
-  return type_is_scalar(fn->body->type) && expr_is_plain(fn->body);
-}
-
-static Reg lower_inline(Lower *l, const Expr *e, Function *f, Reg dst) {
-  const Fn *fn = f->key.expr->fn;
-  Reg *regs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
-  if (!regs) return lower_failed(l);
-  for (int i = 0; i < e->count; i++)
-    regs[i] = lower_expr(l, e->args[i], DST_ANY);
-  for (int i = 0; i < e->count; i++)
-    local_put(l, fn->params[i], LOCAL_REG)->reg = regs[i];
-  return lower_expr(l, fn->body, dst);
-}
-
 /* --- Any call ----------------------------------------------------------- */
 
 /* A tail call of the running function: a jump, unless another instance fits
@@ -525,7 +497,8 @@ Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   if (callee->kind == EX_CTOR) return lower_built(l, e, dst);
   Reg self;
   Function *f = callee_of(l, e, &self);
-  if (f && is_inlined(f)) return lower_inline(l, e, f, dst);
+  const Fn *inlined = fn_inlined(l, e, f);
+  if (inlined) return lower_inlined(l, e, inlined, dst);
   bool same = dst == DST_TAIL && f && function_same(f, l->fn);
   bool tail = dst == DST_TAIL && !result_checked(e) && !l->fn->key.trmc;
   if (f) f = result_callee(l, f, same || tail);
@@ -537,5 +510,5 @@ Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   Reg at = tail || dst != DST_TAIL ? dst : DST_ANY;
   if (f) f = (tail ? tail_callee : other_callee)(l, e, f);
   Reg r = f ? call_known(l, e, f, self, at) : call_unknown(l, e, at);
-  return tail ? NO_REG : lower_finish(l, call_result(l, e, r), dst);
+  return tail ? NO_REG : lower_finish(l, lower_call_result(l, e, r), dst);
 }

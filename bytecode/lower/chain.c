@@ -101,11 +101,9 @@ static int add_step(Fuse *f, const OpSite *site, const int *operands) {
   return -1;
 }
 
-/* Does the bias lie along the last axis, as a vector does that `add`
- * broadcasts? */
-static bool adds_to_last_axis(const OpSite *site) {
-  int rank = site->sources[0].type->rank;
-  return attr_axis(site->attrs, ATTR_axis, rank) == rank - 1;
+/* There a vector broadcasts by itself. */
+bool adds_to_last_axis(const Attrs *attrs, int rank) {
+  return attr_axis(attrs, ATTR_axis, rank) == rank - 1;
 }
 
 static bool is_plain_tensor(const OpSource *s) {
@@ -116,10 +114,12 @@ static bool can_be_member(const OpSite *site) {
   if (!site || site->out_count != 1 || site->source_count > 3) return false;
   if (site->op->fusion == FUSION_NONE) return false;
   if (site->open) return false;
-  if (site->op->fusion == FUSION_BIAS && !adds_to_last_axis(site)) return false;
   if (type_is_scalar(site->out_types[0])) return false;
   for (int i = 0; i < site->source_count; i++)
     if (!is_plain_tensor(&site->sources[i])) return false;
+  if (site->op->fusion == FUSION_BIAS &&
+      !adds_to_last_axis(site->attrs, site->sources[0].type->rank))
+    return false;
   Fuse trial;
   fuse_init(&trial, 3);
   static const int inputs[] = {FUSE_INPUT(0), FUSE_INPUT(1), FUSE_INPUT(2)};
@@ -138,12 +138,11 @@ static Dim dim_from_right(const Type *t, int i) {
   return i < t->rank ? t->dims[t->rank - 1 - i] : dim_of(1);
 }
 
-/* Do operands of these types broadcast whatever the unknown dims are? */
-static bool surely_broadcasts(const OpSite *site) {
-  for (int i = 0; i < site->out_types[0]->rank; i++) {
+bool types_broadcast(const Type *result, int count, const Type *const *types) {
+  for (int i = 0; i < result->rank; i++) {
     Dim common = dim_of(1);
-    for (int k = 0; k < site->source_count; k++) {
-      Dim d = dim_from_right(site->sources[k].type, i);
+    for (int k = 0; k < count; k++) {
+      Dim d = dim_from_right(types[k], i);
       if (dim_is(d, 1)) continue;
       if (!dim_is(common, 1) && (!dim_same(d, common) || dim_is_any(d)))
         return false;
@@ -154,7 +153,10 @@ static bool surely_broadcasts(const OpSite *site) {
 }
 
 static bool member_may_fail(const OpSite *site) {
-  return divides_integers(site) || !surely_broadcasts(site);
+  const Type *types[3];
+  for (int i = 0; i < site->source_count; i++) types[i] = site->sources[i].type;
+  return divides_integers(site) ||
+         !types_broadcast(site->out_types[0], site->source_count, types);
 }
 
 /* --- Making chains ------------------------------------------------------ */

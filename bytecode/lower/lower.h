@@ -1,8 +1,9 @@
 /* Lowering: from a function's typed expression to instructions.
  *
  *   function.c  the driver; parameters, captures, the phases below
- *   expr.c      expressions; call.c calls; op.c operators; closure.c function
- *               values; match.c decision trees; scalar.c scalars, conditions
+ *   expr.c      expressions; call.c calls; inline.c calls that are their
+ * callee's body; op.c operators; closure.c function values; match.c decision
+ *               trees; scalar.c scalars, conditions
  *               -> a list of Ins over virtual registers
  *   tuples.c    scalar replacement: tuples of which only fields are read are
  *               not made
@@ -201,6 +202,12 @@ const OpSite *ins_op_site(const Ins *i);
 /* May this operator fail at run time?  Not where the checker knew all
  * dimensions. */
 bool site_may_fail(const OpSite *site);
+/* Do operands of these types broadcast to a result of that type, whatever the
+ * dims that have no number are? */
+bool types_broadcast(const Type *result, int count, const Type *const *types);
+/* Does `bias_add` of these attributes add to the last axis of that rank, as
+ * `add` does? */
+bool adds_to_last_axis(const Attrs *attrs, int rank);
 /* The registers that it makes a small cell of, not those of a closure: how
  * many; 0: it makes none.  The reuse token that it takes, or NO_REG. */
 int ins_cell_fields(const Lower *l, const Ins *i, Reg *fields);
@@ -265,6 +272,14 @@ void type_dim_names(const Lower *l, const Type *t,
 /* --- More expressions ---------------------------------------------------- */
 
 Reg lower_call(Lower *l, const Expr *e, Reg dst);
+/* Argument `i` of a call, where a value of the parameter's type is expected. */
+Reg lower_argument(Lower *l, const Expr *e, int i, Reg dst);
+/* The result of a call, in `r`, where one of the call's type is. */
+Reg lower_call_result(Lower *l, const Expr *e, Reg r);
+/* The function whose body stands for this call (inline.c); NULL: none.  `f` is
+ * the function that is called; NULL: it is not known as such. */
+const Fn *fn_inlined(Lower *l, const Expr *e, const Function *f);
+Reg lower_inlined(Lower *l, const Expr *e, const Fn *fn, Reg dst);
 /* Where a cell's fields begin, in words after its header: a big one has their
  * number and their mask before them. */
 static inline int cell_offset(int fields) {

@@ -85,7 +85,7 @@ static void out_types(Lower *l, OpSite *site, const Type *result) {
       ARENA_ARRAY(&l->code->arena, const Type *, (size_t)site->out_count + 1);
   if (!types) site->out_count = 0;
   for (int i = 0; i < site->out_count; i++)
-    types[i] = tuple ? result->args[i] : result;
+    types[i] = env_type(l->code, l->env, tuple ? result->args[i] : result);
   site->out_types = types;
 }
 

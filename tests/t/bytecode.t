@@ -301,4 +301,69 @@ like($dump->{'@uses'}[0]{code}, qr/call_unboxed r\d+ #4 \@four unboxed/,
      'four are unboxed');
 like($dump->{'@four'}[-1]{code}, qr/ret_unboxed #4 \| r/, 'and leave so');
 
+# --- Operators of a text's own ------------------------------------------------
+
+# One that is element-wise and cannot fail joins the chain around its call,
+# whether the dimensions are numbers, names or unknown.
+my $operators = <<'END';
+op @swish[s: Shape](%x: Tensor[s, float32]) -> Tensor[s, float32] = {
+  %x * sigmoid(%x)
+};
+op @gate[n: Dim, m: Dim](%x: Tensor[(n, m), float32], %b: Tensor[(m), float32])
+  -> Tensor[(n, m), float32] = {
+  let %t = tanh(%x + %b);
+  @swish(%t)
+};
+op @clip1[s: Shape](%x: Tensor[s, float32]) -> Tensor[s, float32] = {
+  minimum(%x, 1f)
+};
+gradient @clip1(%x) -> (%y, %g) { %g * 0.5f }
+op @quotient(%x: Tensor[(3), int32], %y: Tensor[(3), int32])
+  -> Tensor[(3), int32] = { %x / %y };
+op @total[s: Shape](%x: Tensor[s, float32]) -> float32 = { sum(%x) };
+def @call(%x: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] {
+  %x * sigmoid(%x)
+}
+def @fixed(%x: Tensor[(2, 3), float32]) { @swish(%x + 1f) * 2f }
+def @named[n: Dim](%x: Tensor[(n, 3), float32]) { @swish(%x + 1f) * 2f }
+def @unknown(%x: Tensor[(?, 3), float32]) { @swish(%x + 1f) * 2f }
+def @nested(%x: Tensor[(2, 3), float32]) { @gate(%x, [1f, 2f, 3f]) - 1f }
+def @stated(%x: Tensor[(3), float32]) { @clip1(%x + 1f) * 2f }
+def @compared(%x: Tensor[(2, 3), float32], %b: Tensor[(?), float32]) {
+  @gate(%x, %b) - 1f
+}
+def @divides(%x: Tensor[(3), int32]) { @quotient(%x, %x) + 1 }
+def @sums(%x: Tensor[(3), float32]) { @total(%x * 2f) }
+def @calls(%x: Tensor[(2, 3), float32]) { @call(%x + 1f) * 2f }
+END
+$dump = dump_of("$operators\@named([[1f, 2f, 3f]]);");
+for ('@fixed', '@named', '@unknown') {
+  like($dump->{$_}[0]{code}, qr/chain #1 add\+sigmoid\+multiply\+multiply /,
+       "$_: one chain");
+  unlike($dump->{$_}[0]{code}, qr/call/, 'and no call');
+}
+like($dump->{'@nested'}[0]{code},
+     qr/chain #3 add\+tanh\+sigmoid\+multiply\+subtract /,
+     'operators within an operator, too');
+like($dump->{'@stated'}[0]{code}, qr/chain #1 add\+minimum\+multiply /,
+     'so does one whose text states its derivative');
+like($dump->{'@compared'}[0]{code}, qr/call .*\@gate/,
+     'one whose operands have to be compared is called');
+like($dump->{'@divides'}[0]{code}, qr/call .*\@quotient/,
+     'so is one that may fail');
+like($dump->{'@sums'}[0]{code}, qr/call|tail/, 'one that is not element-wise');
+like($dump->{'@calls'}[0]{code}, qr/call .*\@call/, 'and a function');
+
+# What that saves: two tensors that lay between operators.
+sub tensors_of {
+  my ($call) = @_;
+  my $path = spew(scratch('joined.rly'), $types, $operators, "$call;");
+  my $run = rly('run', '--stats', $path);
+  diag($run->{err}) if $run->{status};
+  return "$run->{out}$run->{err}" =~ /^tensors\s+(\d+)/m ? $1 : -1;
+}
+my $operand = '[[1f, 2f, 3f], [4f, 5f, 6f]]';
+is(tensors_of("\@fixed($operand)"), tensors_of("\@calls($operand)") - 2,
+   'no tensor lies between');
+
 done_testing;

@@ -1,18 +1,15 @@
-/* Stacks on POSIX: contexts of ucontext.h, which keep the signal mask.
+/* Stacks on POSIX.
  *
  *   low  [SplitPiece | ................ stack grows down <- ]  high
  *
- * getcontext() and makecontext() prepare a context whose stack is the piece;
- * setcontext() goes there, and when `enter` returns, uc_link leads back.  A
- * switch costs a few system calls, as it saves the signal mask.
- *
- * The sanitizers keep notes on each stack, so they are told of each switch. */
+ * base/switch.h moves the stack pointer.  The sanitizers keep notes on each
+ * stack, so they are told of each switch. */
 #include "base/stack.h"
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include "base/sanitizer.h"
+#include "base/switch.h"
 
 #if SANITIZER_THREAD
 #include <sanitizer/tsan_interface.h>
@@ -24,7 +21,6 @@
 
 struct SplitPiece {
   size_t size; /* of the memory */
-  ucontext_t here, back;
   void (*run)(void *arg);
   void *arg;
   const void *back_low; /* the stack that it was called from */
@@ -96,35 +92,19 @@ static void arrive_in_caller(SplitPiece *p, void *kept) {
 
 /* --- Calls ---------------------------------------------------------------- */
 
-/* A context's function takes ints: the piece's address comes in halves. */
-static void enter(unsigned high, unsigned low) {
-  SplitPiece *p = (SplitPiece *)((uintptr_t)high << 32 | low);
+static void enter(void *piece) {
+  SplitPiece *p = piece;
   arrive_in_piece(p);
   p->run(p->arg);
   leave_piece(p);
 }
 
-/* False only when the system refuses a context.  getcontext() returns a second
- * time when the piece is left.  swapcontext() would do both in one call, but
- * the address sanitizer warns of every program that calls it. */
 bool stack_call(SplitPiece *p, void (*run)(void *arg), void *arg) {
-  if (getcontext(&p->here) != 0) return false;
+  void *kept = NULL;
   p->run = run;
   p->arg = arg;
-  p->here.uc_stack = (stack_t){.ss_sp = (void *)stack_low(p),
-                               .ss_size = stack_high(p) - stack_low(p)};
-  p->here.uc_link = &p->back;
-  uint64_t at = (uintptr_t)p;
-  makecontext(&p->here, (void (*)(void))enter, 2, (unsigned)(at >> 32),
-              (unsigned)at);
-  void *kept = NULL;
-  volatile bool gone = false;
-  if (getcontext(&p->back) != 0) return false;
-  if (!gone) {
-    gone = true;
-    leave_caller(p, &kept);
-    if (setcontext(&p->here) != 0) gone = false;
-  }
+  leave_caller(p, &kept);
+  bool gone = stack_switch(stack_low(p), stack_high(p), enter, p);
   arrive_in_caller(p, kept);
   return gone;
 }

@@ -31,7 +31,7 @@ FLAGS_kernels/simd := -O2 -fno-unroll-loops
 FLAGS_kernels/math := -O2
 
 # web/wasi has what stands in the place of POSIX.
-LACKS    := base/stack.c
+LACKS    := base/stack.c base/switch_ucontext.c
 ADDS     := web/wasi
 deps_src := $(wildcard build/deps/jansson/src/*.c) \
             build/deps/protobuf-c/protobuf-c/protobuf-c.c

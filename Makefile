@@ -55,6 +55,7 @@ DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all \
 WEB_PACKAGES   := clang lld llvm wasi-libc libclang-rt-dev-wasm32 dpkg-dev \
                   python3-minimal binaryen \
                   brotli $(if $(shell command -v node),,nodejs npm)
+VSCODE_PACKAGES := unzip $(if $(shell command -v node),,nodejs npm)
 MUSL_PACKAGES  := musl-tools
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
@@ -466,6 +467,15 @@ deps-web:       ## install the compiler and the libraries of `make web-core`
 	@cp web/package.json web/package-lock.json build/deps/npm/
 	@cd build/deps/npm && npm ci --no-audit --no-fund --loglevel=error
 
+# No package's scripts are run: none that is used needs them.
+deps-vscode:    ## install what packages and tests the extension for VS Code
+	@.ci/deps $(VSCODE_PACKAGES)
+	@mkdir -p build/deps/vscode
+	@cp editors/vscode/package.json editors/vscode/package-lock.json \
+	  build/deps/vscode/
+	@cd build/deps/vscode && npm ci --ignore-scripts --no-audit --no-fund \
+	  --loglevel=error
+
 deps-fftw:      ## install the FFT of an example, which a test builds
 	@.ci/deps $(FFTW_PACKAGES)
 
@@ -565,6 +575,13 @@ web: web-core   ## build/web/, a page that runs it, and the book
 
 test-web: all web-core ## the suites and examples in it, against this build
 	@node tests/web/agree.mjs $(RLY) build/wasm/rly.wasm
+
+vscode:         ## build/vscode/rly-VERSION.vsix, the extension for VS Code
+	@[ -d build/deps/vscode/node_modules ] || \
+	  { echo 'make vscode needs a bundler and vsce: make deps-vscode'; exit 1; }
+	@mkdir -p build/vscode
+	@node editors/vscode/build.mjs $(VERSION) build/vscode/rly-$(VERSION).vsix
+	@echo build/vscode/rly-$(VERSION).vsix
 
 musl: all       ## every source against musl's headers, with warnings as errors
 	@tests/musl/run $(B)

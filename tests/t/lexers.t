@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
-# The lexers for Pygments and highlight.js, over programs of the suites, the
-# library and the examples: what the language server calls a keyword, a number,
-# a string or a comment is one there, and nothing else is.  A sample; `make
-# sweep` takes all 3,851.
+# The lexers for Pygments, highlight.js and VS Code, over programs of the
+# suites, the library and the examples: what the server calls a keyword, a
+# number, a string or a comment is one there, and nothing else is.  A sample;
+# `make sweep` takes all 3,851.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -17,9 +17,12 @@ my %lexers = (
   'highlight.js' => [['node', 'tests/lexers/classes.mjs'],
                      'test -d build/deps/npm/node_modules/highlight.js'
                      . ' && node --version'],
+  TextMate => [['node', 'tests/lexers/textmate.mjs'],
+               'test -d build/deps/vscode/node_modules/vscode-textmate'
+               . ' && node --version'],
 );
 my @there = grep { !system "$lexers{$_}[1] >/dev/null 2>&1" } sort keys %lexers;
-plan skip_all => 'neither Pygments nor highlight.js is here' if !@there;
+plan skip_all => 'no reader of a lexer is here' if !@there;
 
 # Programs of plain characters: a server counts in UTF-16.
 my @paths = grep { slurp($_) !~ /[^\x00-\x7f]/ }

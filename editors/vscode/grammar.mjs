@@ -1,0 +1,60 @@
+// The TextMate grammar of rly, made of the grammar for highlight.js: its modes
+// are patterns in the same order, and its keywords the pattern after them.
+import rly from '../highlightjs/rly.js';
+
+// What themes colour, by the names of highlight.js.
+const SCOPES = {
+  attr: 'entity.other.attribute-name',
+  built_in: 'support.function',
+  'char.escape': 'constant.character.escape',
+  comment: 'comment',
+  keyword: 'keyword.control',
+  literal: 'constant.language',
+  meta: 'meta.preprocessor',
+  number: 'constant.numeric',
+  string: 'string.quoted.double',
+  'title.class': 'entity.name.type',
+  'title.function': 'entity.name.function',
+  type: 'support.type',
+  variable: 'variable.other',
+};
+
+function scope(name) {
+  if (!(name in SCOPES)) throw new Error(`no TextMate scope for ${name}`);
+  return `${SCOPES[name]}.rly`;
+}
+
+// Oniguruma's spelling; an end that never comes has another in each.
+const source = (regex) => (regex.source ?? regex).replace('(?![^])', '(?!)');
+
+function pattern(mode) {
+  if (mode === 'self') return {include: '#comment'};
+  if (mode.beginScope)
+    return {
+      match: mode.begin.map((part) => `(${source(part)})`).join(''),
+      captures: Object.fromEntries(Object.entries(mode.beginScope)
+        .map(([i, name]) => [i, {name: scope(name)}])),
+    };
+  const name = scope(mode.scope);
+  if (!mode.end) return {name, match: source(mode.begin)};
+  return {name, begin: source(mode.begin), end: source(mode.end),
+          patterns: (mode.contains ?? []).map(pattern)};
+}
+
+export function grammar() {
+  const line = {scope: 'comment', begin: '//', end: '$'};
+  const {contains, keywords: {$pattern, ...words}} = rly({C_LINE_COMMENT_MODE: line});
+  const nested = contains.find((mode) => mode.contains?.includes('self'));
+  return {
+    name: 'rly',
+    scopeName: 'source.rly',
+    fileTypes: ['rly'],
+    patterns: [
+      ...contains.map((mode) => mode === nested ? pattern('self') : pattern(mode)),
+      ...Object.entries(words).map(([name, list]) =>
+        ({name: scope(name), match: `\\b(?:${list.replaceAll(' ', '|')})\\b`})),
+      {match: source($pattern)},
+    ],
+    repository: {comment: pattern(nested)},
+  };
+}

@@ -2,7 +2,8 @@
 # The law, by random chunkings of random recurrent models: whole, in chunks,
 # step by step and a row of the batch alone give the same bits; so do every
 # instruction set of the machine, and one thread and two.  So do chains of
-# element-wise operators that are large enough for threads to share them.
+# element-wise operators and Fourier transforms that are large enough for threads
+# to share them.
 #
 # Why bits and not a bound: a stream may be cut anywhere, at a place that the
 # sender chooses and the model cannot see, so a difference of one bit between
@@ -169,6 +170,32 @@ sum(\@bits2(\@whole) * arange(0, $count, 1));
 RLY
 }
 
+# Fourier transforms: a frame of a recording alone, and a row of several.
+sub spectrum {
+  my ($rows, $frames, $n) = @_;
+  my ($row, $frame) = (random($rows), random($frames));
+  my ($hop, $width) = (1 + random($n), 1 + random($n));
+  my $length = $n + ($frames - 1) * $hop;
+  my ($from, $to) = ($frame * $hop, $frame * $hop + $n);
+  my $cut = "begin=[$row, $from], end=[" . ($row + 1) . ", $to]";
+  my $how = "n_fft=$n, hop_length=$hop, win_length=$width";
+  return $numbers . <<"RLY";
+let \@audio = reshape(\@numbers($rows * $length, 1f),
+                     newshape=[$rows, $length]);
+let \@window = \@numbers($width, 2f);
+let \@whole = stft(\@audio, \@window, $how);
+let \@alone = stft(strided_slice(\@audio, $cut), \@window, $how);
+\@same(\@bits2(take(take(\@whole, $frame, axis=2), $row, axis=0)),
+      \@bits2(take(take(\@alone, 0, axis=2), 0, axis=0)));
+let \@both = dft(\@audio, cos(\@audio));
+let \@one = take(\@audio, [$row], axis=0);
+let \@lone = dft(\@one, cos(\@one));
+\@same(\@bits2(take(\@both.1, [$row], axis=0)), \@bits2(\@lone.1));
+sum(reinterpret(\@whole, dtype="int32"));
+sum(reinterpret(\@both.0, dtype="int32"));
+RLY
+}
+
 # --- Runs -------------------------------------------------------------------
 
 # The instruction sets of this machine; rly refuses the others.
@@ -208,6 +235,12 @@ for my $rows (1, 3, 800) {
   my $columns = 100 + int(100_000 / $rows);
   runs_alike("a chain, $rows x $columns",
              spew(scratch('chain.rly'), chain($rows, $columns)));
+}
+
+for my $shape ([1, 1, 5], [3, 4, 70], [2, 40, 64]) {
+  my ($rows, $frames, $n) = @$shape;
+  runs_alike("a spectrum, $rows x $frames frames of $n",
+             spew(scratch('spectrum.rly'), spectrum($rows, $frames, $n)));
 }
 
 done_testing();

@@ -173,8 +173,9 @@ gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
            $(GEN)/kernels/own.inc $(GEN)/kernels/ref/each.inc \
            $(GEN)/repl/diagnostics.inc $(GEN)/repl/lessons.inc \
            $(GEN)/stepper/page.css.inc $(GEN)/stepper/page.js.inc \
+           $(GEN)/stepper/versions.css.inc $(GEN)/stepper/versions.js.inc \
+           $(GEN)/stepper/views.js.inc \
            $(GEN)/data/graph.css.inc $(GEN)/data/graph.js.inc \
-           $(GEN)/repl/opt_page.css.inc $(GEN)/repl/opt_page.js.inc \
            $(deps_hdr)
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
@@ -396,10 +397,6 @@ $(GEN)/repl/lessons.inc: $(lessons)
 	  echo '},'; done > $@
 
 $(GEN)/stepper/%.inc: stepper/%
-	@mkdir -p $(@D)
-	$(Q)$(as_string) $< > $@
-
-$(GEN)/repl/opt_page.%.inc: repl/opt_page.%
 	@mkdir -p $(@D)
 	$(Q)$(as_string) $< > $@
 

@@ -59,6 +59,11 @@ static inline int cli_level(const Cli *cli, int otherwise) {
   return cli->level ? cli->level[2] - '0' : otherwise;
 }
 
+/* Do passes go over the program before it runs? */
+static inline bool cli_has_passes(const Cli *cli) {
+  return cli->passes || cli_level(cli, 0) > 0;
+}
+
 /* The commands, as a set for flags. */
 enum {
   IN_RUN = 1,
@@ -115,7 +120,9 @@ typedef struct Host {
   size_t printed;       /* bytes that programs have printed so far */
   size_t known; /* how many of the next bytes are not shown, because they were
                    shown before */
-  bool said;    /* something was reported */
+  struct Versions *versions; /* of a page: what passes make of the program that
+                                is added is shown there; or NULL */
+  bool said;                 /* something was reported */
   char last_code[8]; /* of the last error that was reported; "" for none */
   int write_error;   /* errno of stdout (closed pipe, full disk); 0: none */
 } Host;
@@ -160,7 +167,8 @@ int host_usage(Host *h, const char *format, ...)
 char *host_stdin(Host *h, size_t *len);
 /* Adds a file's text; `-` is stdin. */
 rly_status host_add_file(Host *h, const char *path);
-/* Adds the program's text from -e, a file or stdin. *args is the index of the
+/* Adds the program's text from -e, a file or stdin, or what the passes of
+ * --passes or of a level make of it. *args is the index of the
  * first word after it. */
 rly_status host_add_program(Host *h, int *args);
 /* The function to call, or NULL for a script.  Returns false after

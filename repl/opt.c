@@ -6,8 +6,6 @@
  *   opt_verify.c   --verify
  *   opt_bisect.c   --bisect
  *   opt_reduce.c   --reduce
- *   diff.c         --print-changed
- *   opt_page.c     --html
  *   opt_steps.c    --rewrites
  *
  * Here are the flags, the way through the pipeline, and what is shown of it.
@@ -15,7 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "repl/diff.h"
 #include "repl/guard.h"
 #include "repl/opt_command.h"
 #include "repl/passes.h"
@@ -233,28 +230,6 @@ static void put_json_pass(Opt *o, int i, double seconds, bool changed) {
   strbuf_add(&o->out, "}");
 }
 
-static bool put_page_pass(Opt *o, int i, double seconds, const StrBuf *was,
-                          const StrBuf *is) {
-  const OptPass *pass = &o->passes[i];
-  StrBuf name, did;
-  strbuf_init(&name, o->out.mem);
-  strbuf_init(&did, o->out.mem);
-  opt_pass_print(pass, &name);
-  if (!pass->exec)
-    strbuf_addf(&did, "%" PRIu64 " rewrite%s", pass->call.rewrites,
-                pass->call.rewrites == 1 ? "" : "s");
-  if (o->h->cli->time_passes)
-    strbuf_addf(&did, "%s%.3f ms", did.len ? ", " : "", seconds * 1e3);
-  bool fits = opt_page_pass(o->page, strbuf_text(&name), strbuf_text(&did),
-                            strbuf_text(was), strbuf_text(is));
-  strbuf_done(&name);
-  strbuf_done(&did);
-  if (!fits && !mem_exhausted(o->out.mem))
-    diag_error(o->h->program->ir->diags, E0520, SPAN_NONE,
-               "--html: the page grows too long to be read");
-  return fits;
-}
-
 /* --- Rewrites ------------------------------------------------------------ */
 
 enum { LINE_MOST = 200 }; /* bytes of an expression that are shown */
@@ -332,7 +307,9 @@ static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   bool changed =
       texts && (was->len != is.len ||
                 memcmp(strbuf_text(was), strbuf_text(&is), is.len) != 0);
-  if (ok && o->page) ok = put_page_pass(o, i, seconds, was, &is);
+  if (ok && o->versions)
+    ok = opt_show_version(o->h, o->versions, pass,
+                          cli->time_passes ? seconds : -1, &is);
   if (ok && o->steps) ok = opt_steps_pass(o, pass, was, &is);
   if (ok && cli->json) put_json_pass(o, i, seconds, changed);
   if (ok && cli->print_changed && changed) {
@@ -361,14 +338,13 @@ static bool run_passes(Opt *o, Version *v) {
   bool shows = cli->print_changed || cli->print_before || cli->print_after;
   o->texts = cli->print_changed || cli->verify || cli->json || cli->html ||
              cli->rewrites;
-  StrBuf text, first;
+  StrBuf text;
   strbuf_init(&text, o->out.mem);
-  strbuf_init(&first, o->out.mem);
   if (o->texts) version_print(v, &text);
   if (cli->html) {
-    strbuf_add_len(&first, strbuf_text(&text), text.len);
-    o->page = opt_page_new(o->out.mem, cli->words.items[0]);
-    if (!o->page) mem_raise_exhausted(o->out.mem);
+    o->versions = versions_new(o->out.mem);
+    if (o->versions) versions_begin(o->versions, &text);
+    else mem_raise_exhausted(o->out.mem);
   }
   if (cli->json) strbuf_add(&o->out, "{\"passes\": [");
   bool ok = !cli->rewrites || opt_steps_begin(o);
@@ -380,15 +356,13 @@ static bool run_passes(Opt *o, Version *v) {
   } else if (ok && !shows && !cli->html && !cli->rewrites) {
     put_version(o, v);
   }
-  if (ok && o->page)
-    ok = write_page(
-        o, cli->html,
-        opt_page_end(o->page, strbuf_text(&first), strbuf_text(&text)));
+  if (ok && o->versions)
+    ok = write_page(o, cli->html,
+                    versions_page(o->versions, cli->words.items[0]));
   if (ok && o->steps) ok = write_page(o, cli->rewrites, opt_steps_end(o));
-  opt_page_free(o->page);
+  versions_free(o->versions);
   opt_steps_done(o);
   strbuf_done(&text);
-  strbuf_done(&first);
   return ok;
 }
 

@@ -32,8 +32,14 @@ void version_print(const Version *v, StrBuf *out);
  * On false `v` holds nothing, and why was reported. */
 bool opt_run_pass(Host *h, Version *v, OptPass *pass);
 
-/* The passes of a level, 1 or 2, in the same way. */
-bool opt_run_level(Host *h, int level, Version *v);
+/* Shows what a pass has made; of negative seconds nothing is said.  False after
+ * reporting, when that is too long to be read. */
+bool opt_show_version(Host *h, Versions *versions, const OptPass *pass,
+                      double seconds, const StrBuf *text);
+
+/* The passes of --passes, or else of the level, in the same way.  The program
+ * before and after each is shown in `versions`, unless that is NULL. */
+bool opt_run_pipeline(Host *h, Version *v, Versions *versions);
 
 /* Runs a command of the shell's over a text.  False after reporting: it could
  * not be run, did not end with status 0, or hit a limit. */

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "repl/diff.h"
 #include "repl/opt_command.h"
 
 typedef struct Bisect {

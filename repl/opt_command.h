@@ -4,7 +4,6 @@
 
 #include "repl/opt.h"
 
-typedef struct OptPage OptPage;
 typedef struct OptSteps OptSteps;
 
 typedef struct Opt {
@@ -15,20 +14,11 @@ typedef struct Opt {
   StrBuf out, rewrites; /* by rules, for --print-changed */
   bool before_all, after_all;
   const PassInfo *before, *after;
-  OptPage *page;      /* of --html; or NULL */
+  Versions *versions; /* of --html; or NULL */
   OptSteps *steps;    /* of --rewrites; or NULL */
   bool texts;         /* each version is wanted as text */
   Measurer *measurer; /* of --cost measured; or NULL */
 } Opt;
-
-/* The page of --html: the program before and after each pass, side by side. */
-OptPage *opt_page_new(Mem *mem, const char *title); /* NULL: out of memory */
-void opt_page_free(OptPage *p);
-/* The next pass, with a few words on what it did.  False: the page is full. */
-bool opt_page_pass(OptPage *p, const char *pass, const char *did,
-                   const char *was, const char *is);
-/* The first program and the last, and the end; the text is the page's. */
-const StrBuf *opt_page_end(OptPage *p, const char *first, const char *last);
 
 /* The page of --rewrites, on which each rewrite is a step.  `was` and `is` are
  * the program before and after the pass.  False after reporting, or when memory

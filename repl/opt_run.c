@@ -1,4 +1,4 @@
-/* One pass over one version of a program.
+/* One pass over one version of a program, and all of a pipeline.
  *
  * Passes of the table go on in memory.  What a pass of the table leaves without
  * names or types (passes/pass.h) is printed and read anew, and what a command
@@ -6,6 +6,7 @@
  * common, and the one before is gone when the new one is there. */
 #include "repl/opt.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,11 +128,55 @@ bool opt_run_pass(Host *h, Version *v, OptPass *pass) {
   return ok;
 }
 
-bool opt_run_level(Host *h, int level, Version *v) {
+bool opt_show_version(Host *h, Versions *versions, const OptPass *pass,
+                      double seconds, const StrBuf *text) {
+  StrBuf name, did;
+  strbuf_init(&name, text->mem);
+  strbuf_init(&did, text->mem);
+  opt_pass_print(pass, &name);
+  if (!pass->exec)
+    strbuf_addf(&did, "%" PRIu64 " rewrite%s", pass->call.rewrites,
+                pass->call.rewrites == 1 ? "" : "s");
+  if (seconds >= 0)
+    strbuf_addf(&did, "%s%.3f ms", did.len ? ", " : "", seconds * 1e3);
+  bool fits =
+      versions_pass(versions, strbuf_text(&name), strbuf_text(&did), text);
+  strbuf_done(&name);
+  strbuf_done(&did);
+  if (!fits && !mem_exhausted(text->mem))
+    diag_error(h->program->ir->diags, E0520, SPAN_NONE,
+               "--html: the page grows too long to be read");
+  return fits;
+}
+
+static bool run_and_show(Host *h, Version *v, OptPass *pass,
+                         Versions *versions) {
+  if (!opt_run_pass(h, v, pass)) return false;
+  if (!versions) return true;
+  StrBuf text;
+  strbuf_init(&text, h->program->mem);
+  version_print(v, &text);
+  bool ok = opt_show_version(h, versions, pass, -1, &text);
+  strbuf_done(&text);
+  if (!ok) version_done(h, v);
+  return ok;
+}
+
+bool opt_run_pipeline(Host *h, Version *v, Versions *versions) {
+  const char *passes = h->cli->passes;
   Pipeline pipeline = {0};
-  bool ok = pipeline_read(h->program->ir, "the level", pipeline_level(level),
-                          &pipeline);
+  bool ok = pipeline_read(
+      h->program->ir, "--passes",
+      passes ? passes : pipeline_level(cli_level(h->cli, 0)), &pipeline);
+  if (!ok) version_done(h, v);
+  if (ok && versions) {
+    StrBuf text;
+    strbuf_init(&text, h->program->mem);
+    version_print(v, &text);
+    versions_begin(versions, &text);
+    strbuf_done(&text);
+  }
   for (int i = 0; ok && i < pipeline.count; i++)
-    ok = opt_run_pass(h, v, &(OptPass){.call = pipeline.calls[i]});
+    ok = run_and_show(h, v, &(OptPass){.call = pipeline.calls[i]}, versions);
   return ok;
 }

@@ -69,16 +69,17 @@ static rly_status add_stdin(Host *h) {
   return status;
 }
 
-/* What the passes of the level make of it.  Its places are those of that text,
- * which passes have laid out anew. */
-static rly_status add_optimised(Host *h, int level, const char *path,
-                                Version *v) {
+/* What the passes make of it.  Its places are those of that text, which passes
+ * have laid out anew. */
+static rly_status add_optimised(Host *h, const char *path, Version *v) {
+  const char *passes = h->cli->passes;
   StrBuf text, name;
   strbuf_init(&text, h->program->mem);
   strbuf_init(&name, h->program->mem);
   rly_status status = RLY_REFUSED;
-  if (opt_run_level(h, level, v)) {
-    strbuf_addf(&name, "%s at -O%d", path, level);
+  if (opt_run_pipeline(h, v, h->versions)) {
+    if (passes) strbuf_addf(&name, "%s after %s", path, passes);
+    else strbuf_addf(&name, "%s at -O%d", path, cli_level(h->cli, 0));
     version_print(v, &text);
     Diags *diags = h->program->ir->diags;
     DiagsMark mark = diags_mark(diags);
@@ -102,7 +103,7 @@ rly_status host_add_file(Host *h, const char *path) {
   return status;
 }
 
-static rly_status add_at_level(Host *h, int level) {
+static rly_status add_after_passes(Host *h) {
   const Cli *cli = h->cli;
   const char *path = cli->words.count ? cli->words.items[0] : "-";
   Version v;
@@ -111,14 +112,13 @@ static rly_status add_at_level(Host *h, int level) {
                   ? version_of_text(h, path, cli->eval, strlen(cli->eval), &v)
                   : version_of_file(h, path, &v);
   if (!read) return mem_exhausted(h->program->mem) ? RLY_LIMIT : RLY_REFUSED;
-  return add_optimised(h, level, strcmp(path, "-") ? path : "<stdin>", &v);
+  return add_optimised(h, strcmp(path, "-") ? path : "<stdin>", &v);
 }
 
 static rly_status add_program(Host *h, int *args) {
   const Cli *cli = h->cli;
-  int level = cli_level(cli, 0);
   *args = !cli->eval && cli->words.count > 0;
-  if (level > 0) return add_at_level(h, level);
+  if (cli_has_passes(cli)) return add_after_passes(h);
   if (cli->eval)
     return rly_program_add_text(h->program, "<command line>", cli->eval,
                                 strlen(cli->eval), 0);

@@ -414,7 +414,9 @@ static void page(Walk *w) {
                 "Stopped after %llu steps, for a page must be readable: --fold "
                 "KINDS leaves steps out.",
                 (unsigned long long)stepper_number(w->stepper));
-  const StrBuf *text = page ? stepper_page_end(page, strbuf_text(&why)) : NULL;
+  const StrBuf *text =
+      page ? stepper_page_end(page, strbuf_text(&why), w->host->versions)
+           : NULL;
   step_say(&w->show, "%s", strbuf_text(&why));
   w->written =
       text && !mem_exhausted(p->mem) && file_replace(p->cx, cli->html, text);
@@ -670,11 +672,9 @@ bool step_breaks(Repl *r) {
 
 /* line_init() gets a prompt without entries, for readline's completion looks at
  * one. */
-static int step_program(Host *h) {
+static int step_added(Host *h) {
   const rly_function *entry = NULL;
   int args, status = 3;
-  if (!h->cli->eval && !h->cli->words.count)
-    return host_usage(h, "step needs a file, or -e ITEMS");
   rly_status added = host_add_program(h, &args);
   if (added == RLY_OK && !host_find_entry(h, &entry)) added = RLY_REFUSED;
   if (added == RLY_OK) added = host_bind(h, args, entry);
@@ -685,6 +685,20 @@ static int step_program(Host *h) {
   line_init(&(Repl){.host = h, .session = s, .tty = isatty(STDIN_FILENO)});
   status = step_through(h, s, entry, true);
   host_session_free(h, s);
+  return status;
+}
+
+/* The page shows what the passes make of the program, beside its steps. */
+static int step_program(Host *h) {
+  const Cli *cli = h->cli;
+  if (!cli->eval && !cli->words.count)
+    return host_usage(h, "step needs a file, or -e ITEMS");
+  if (cli->html && cli_has_passes(cli)) {
+    h->versions = versions_new(h->program->mem);
+    if (!h->versions) return host_out_of_memory(h);
+  }
+  int status = step_added(h);
+  versions_free(h->versions);
   return status;
 }
 

@@ -98,7 +98,8 @@ StepPage *stepper_page_new(Stepper *s, const char *title) {
   strbuf_init(&p->text, p->mem);
   VEC_INIT(&p->lines, p->mem);
   heats_init(&p->heats, p->mem, &s->machine->heap);
-  page_begin(&p->text, title, "evaluated");
+  page_begin(&p->text, title);
+  page_begin_steps(&p->text, "evaluated");
   page_begin_folds(&p->text);
   for (int i = 0; i < FOLD_COUNT; i++)
     page_add_fold(&p->text, step_fold_info[i].name, step_fold_info[i].help);
@@ -211,9 +212,10 @@ bool stepper_page_step(StepPage *p) {
   return true;
 }
 
-const StrBuf *stepper_page_end(StepPage *p, const char *why) {
-  page_end_steps(&p->text, why);
-  html_add_sources(&p->text, &p->lines);
-  page_end(&p->text, &p->heats.text);
+const StrBuf *stepper_page_end(StepPage *p, const char *why,
+                               Versions *versions) {
+  page_end_steps(&p->text, why, &p->lines, &p->heats.text);
+  if (versions) versions_add_view(&p->text, versions);
+  page_end(&p->text);
   return &p->text;
 }

@@ -1,8 +1,9 @@
-/* The inside of pages of steps: what their files share.
+/* The inside of pages: what their files share.
  *
  *   page.c        an <article> for each step of the machine
  *   rewrites.c    an <article> for each rewrite by a pass
- *   page_parts.c  what both have in common
+ *   versions.c    an <article> for each pass of a pipeline
+ *   page_parts.c  what these have in common
  *   panel.c       what stands beside a step: calls, names, cells
  *   heat.c        larger tensors, to be opened and drawn
  *   html.c        the sources */
@@ -12,6 +13,13 @@
 #include "base/html.h"
 #include "stepper/inside.h"
 
+/* A line of a file in which a step stands. */
+typedef struct PageLine {
+  const SourceFile *file;
+  uint32_t line;
+} PageLine;
+typedef VEC(PageLine) PageLines;
+
 /* --- page_parts.c --------------------------------------------------------- */
 
 enum {
@@ -19,28 +27,37 @@ enum {
   PAGE_MOST = 64 << 20,
 };
 
-/* The head of a page.  `what` says what the steps do with the program:
+/* Cuts the text at `most` bytes. */
+void page_add_cut(StrBuf *out, const char *text, size_t most);
+
+/* A page has views, of which one is shown at a time.  The class and the title
+ * of a view is a word, "steps" or "versions"; its script runs at its end. */
+void page_begin(StrBuf *out, const char *title);
+void page_begin_view(StrBuf *out, const char *title);
+void page_end_view(StrBuf *out, const char *script);
+void page_end(StrBuf *out);
+
+/* The head of a view of steps.  `what` says what the steps do with the program:
  * "evaluated" or "rewritten".  After the head come the kinds of steps that can
  * be folded. */
-void page_begin(StrBuf *out, const char *title, const char *what);
+void page_begin_steps(StrBuf *out, const char *what);
 void page_begin_folds(StrBuf *out);
 void page_add_fold(StrBuf *out, const char *name, const char *help);
 void page_end_folds(StrBuf *out);
 /* The lines around the mark, as a <pre> in which it is a <mark> of the class.
  */
 void page_add_program(StrBuf *out, const StepText *t, const char *class);
-/* After the last step: why there are no more, then sources, then the end. */
-void page_end_steps(StrBuf *out, const char *why);
-void page_end(StrBuf *out, const StrBuf *heats); /* NULL: none */
+/* After the last step: why there are no more, the sources around `lines` and
+ * the tensors that can be drawn (NULL: none), and the end of the view. */
+void page_end_steps(StrBuf *out, const char *why, PageLines *lines,
+                    const StrBuf *heats);
+
+/* --- versions.c ----------------------------------------------------------- */
+
+/* Adds the versions as a view. */
+void versions_add_view(StrBuf *out, Versions *v);
 
 /* --- html.c -------------------------------------------------------------- */
-
-/* A line of a file in which a step stands. */
-typedef struct PageLine {
-  const SourceFile *file;
-  uint32_t line;
-} PageLine;
-typedef VEC(PageLine) PageLines;
 
 /* Adds the lines around `lines`, file by file; sorts them. */
 void html_add_sources(StrBuf *out, PageLines *lines);

@@ -1,7 +1,8 @@
 "use strict";
 const find = id => document.getElementById(id);
 const steps = [...document.querySelectorAll("article[data-kinds]")];
-const nav = document.querySelector("nav");
+const view = document.querySelector(".view.steps");
+const nav = view.querySelector("nav");
 const slider = find("slider"), count = find("count");
 const folds = [...document.querySelectorAll("nav input[type=checkbox]")];
 const sources = [...document.querySelectorAll("section.file")];
@@ -39,9 +40,10 @@ function show() {
   naming = setTimeout(name, 300);
 }
 
-// Browsers refuse an address that changes many times a second.
+// Browsers refuse an address that changes many times a second.  While another
+// view is shown the address is its own.
 function name() {
-  if (!listed) history.replaceState(null, "", "#" + at.id);
+  if (!listed && !view.hidden) history.replaceState(null, "", "#" + at.id);
 }
 
 function go(step) {
@@ -156,7 +158,8 @@ find("search").onkeydown = e => {
   if (e.key === "Enter") search(e.shiftKey ? -1 : 1);
 };
 folds.forEach(f => { f.onchange = fold; });
-document.onkeydown = e => {
+document.addEventListener("keydown", e => {
+  if (view.hidden) return;
   if (e.target.tagName === "INPUT" && e.target.type !== "checkbox") return;
   if (e.ctrlKey || e.altKey || e.metaKey) return;
   if (e.key === "ArrowRight" || e.key === "j") go(away(1));
@@ -165,11 +168,12 @@ document.onkeydown = e => {
   else if (e.key === "End") go(shown[shown.length - 1]);
   else return;
   e.preventDefault();
-};
+});
 
 // The address names a step: #step-12.
 const wanted = () => steps.find(s => "#" + s.id === location.hash);
-window.onhashchange = () => go(wanted());
+addEventListener("hashchange", () => go(wanted()));
+view.addEventListener("look", name);
 if (steps.length) {
   nav.hidden = false;
   document.body.classList.add("scripted");

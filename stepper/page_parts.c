@@ -1,11 +1,16 @@
-/* What pages of steps have in common: the head with its buttons, the text of a
- * program with what is marked in it, the end.
+/* What pages have in common: the head, the views, and of a view of steps the
+ * buttons, the text of a program with what is marked in it, the end.
  *
- * A page is one file: the style and the script are embedded by the build, and
+ *   <header> <h1> title
+ *   <section class="view" data-title="steps">      nav, articles, sources
+ *   <section class="view" data-title="versions">   nav, articles
+ *
+ * A page is one file: the style and the scripts are embedded by the build, and
  * nothing is loaded.  Every step is an <article> in the text itself, so the
- * page can be read, searched and printed without the script, which shows one
- * step at a time, folds by `data-kinds`, finds words, moves the current source
- * to the step's side and draws tensors. */
+ * page can be read, searched and printed without the scripts.  views.js shows
+ * one view at a time; page.js, in a view of steps, shows one step at a time,
+ * folds by `data-kinds`, finds words, moves the current source to the step's
+ * side and draws tensors. */
 #include <string.h>
 
 #include "stepper/page.h"
@@ -18,30 +23,58 @@ enum {
 
 static const char style[] =
 #include "stepper/page.css.inc"
+#include "stepper/versions.css.inc"
     ;
-static const char script[] =
+static const char views_script[] =
+#include "stepper/views.js.inc"
+    ;
+static const char steps_script[] =
 #include "stepper/page.js.inc"
     ;
 
-/* --- The head ------------------------------------------------------------- */
+void page_add_cut(StrBuf *out, const char *text, size_t most) {
+  StrBuf whole = {.data = (char *)text, .len = strlen(text)};
+  html_add_cut(out, &whole, most);
+}
 
-void page_begin(StrBuf *out, const char *title, const char *what) {
-  StrBuf text = {.data = (char *)title, .len = strlen(title)};
+/* --- The page and its views ----------------------------------------------- */
+
+void page_begin(StrBuf *out, const char *title) {
   strbuf_add(out,
              "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
              "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
              "content=\"width=device-width, initial-scale=1\">\n<title>");
-  html_add_cut(out, &text, PAGE_TITLE_MOST);
+  page_add_cut(out, title, PAGE_TITLE_MOST);
   strbuf_addf(out,
               "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
               "<header>\n<h1>",
               style);
-  html_add_cut(out, &text, PAGE_TITLE_MOST);
+  page_add_cut(out, title, PAGE_TITLE_MOST);
+  strbuf_add(out, "</h1>\n</header>\n");
+}
+
+void page_begin_view(StrBuf *out, const char *title) {
+  strbuf_addf(out, "<section class=\"view %s\" data-title=\"%s\">\n", title,
+              title);
+}
+
+void page_end_view(StrBuf *out, const char *script) {
+  strbuf_addf(out, "<script>\n%s</script>\n</section>\n", script);
+}
+
+void page_end(StrBuf *out) {
+  strbuf_addf(out, "<script>\n%s</script>\n</body>\n</html>\n", views_script);
+}
+
+/* --- The head of a view of steps ------------------------------------------ */
+
+void page_begin_steps(StrBuf *out, const char *what) {
+  page_begin_view(out, "steps");
   strbuf_addf(out,
-              "</h1>\n<p>How it is %s: each step replaces "
+              "<p>How it is %s: each step replaces "
               "<mark class=\"redex\">what is marked</mark> by "
               "<mark class=\"contractum\">what becomes of it</mark>.</p>\n"
-              "</header>\n<nav hidden>\n"
+              "<nav hidden>\n"
               "<button id=\"back\">&#8592; back</button>\n"
               "<button id=\"forth\">step &#8594;</button>\n"
               "<input id=\"slider\" type=\"range\" min=\"0\" value=\"0\" "
@@ -108,17 +141,16 @@ void page_add_program(StrBuf *out, const StepText *t, const char *class) {
   add_left_out(out, cut.behind);
 }
 
-/* --- The end -------------------------------------------------------------- */
+/* --- The end of a view of steps ------------------------------------------- */
 
-void page_end_steps(StrBuf *out, const char *why) {
+void page_end_steps(StrBuf *out, const char *why, PageLines *lines,
+                    const StrBuf *heats) {
   strbuf_add(out, "</main>\n<footer>");
   html_add(out, why, strlen(why));
   strbuf_add(out, "</footer>\n<div id=\"sources\">\n");
-}
-
-void page_end(StrBuf *out, const StrBuf *heats) {
+  if (lines) html_add_sources(out, lines);
   strbuf_add(out, "</div>\n<script type=\"application/json\" id=\"heats\">[\n");
   if (heats) strbuf_add_len(out, strbuf_text(heats), heats->len);
-  strbuf_addf(out, "]</script>\n<script>\n%s</script>\n</body>\n</html>\n",
-              script);
+  strbuf_add(out, "]</script>\n");
+  page_end_view(out, steps_script);
 }

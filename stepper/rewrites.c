@@ -25,7 +25,8 @@ RewritePage *rewrite_page_new(Mem *mem, const char *title) {
   p->mem = mem;
   strbuf_init(&p->text, mem);
   VEC_INIT(&p->passes, mem);
-  page_begin(&p->text, title, "rewritten");
+  page_begin(&p->text, title);
+  page_begin_steps(&p->text, "rewritten");
   page_begin_folds(&p->text);
   return p;
 }
@@ -113,7 +114,7 @@ bool rewrite_page_step(RewritePage *p, const RewriteStep *r) {
 
 const StrBuf *rewrite_page_end(RewritePage *p, const char *why) {
   if (p->steps == 0) page_end_folds(&p->text);
-  page_end_steps(&p->text, why);
-  page_end(&p->text, NULL);
+  page_end_steps(&p->text, why, NULL, NULL);
+  page_end(&p->text);
   return &p->text;
 }

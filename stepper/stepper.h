@@ -17,7 +17,8 @@
  *   say.c      a sentence      view.c    all of that of a step
  *   tree.c     parts and their values      frames.c  functions under way
  *   page.c     steps as an HTML page, as JSON (page.h)
- *   rewrites.c rewrites by passes as such a page */
+ *   rewrites.c rewrites by passes as such a page
+ *   versions.c the versions of a program between passes, side by side */
 #ifndef STEPPER_STEPPER_H
 #define STEPPER_STEPPER_H
 
@@ -207,6 +208,23 @@ void stepper_tree_each(StepTree *t,
 /* Forgets all parts, before the next item. */
 void stepper_tree_clear(StepTree *t);
 
+/* --- Versions (versions.c) ----------------------------------------------- */
+
+/* What the passes of a pipeline make of a program, one after the other. */
+typedef struct Versions Versions;
+
+Versions *versions_new(Mem *mem); /* NULL: out of memory */
+void versions_free(Versions *v);
+/* The program before all passes. */
+void versions_begin(Versions *v, const StrBuf *text);
+/* The program after the next pass, with a few words on what the pass did.
+ * False: the page is full. */
+bool versions_pass(Versions *v, const char *pass, const char *did,
+                   const StrBuf *text);
+/* A page of nothing else: for each pass the program before it and after it,
+ * and at last the first beside the last.  The text is the versions' own. */
+const StrBuf *versions_page(Versions *v, const char *title);
+
 /* --- Pages (page.c) ------------------------------------------------------ */
 
 typedef struct StepPage StepPage;
@@ -218,8 +236,10 @@ void stepper_page_free(StepPage *p);
 /* Adds the current step.  False: the page is as long as a page may be. */
 bool stepper_page_step(StepPage *p);
 /* Ends the page, which says why there are no more steps, and returns its text:
- * the page's own. */
-const StrBuf *stepper_page_end(StepPage *p, const char *why);
+ * the page's own.  The versions of the program that was stepped through (NULL:
+ * none) are a view beside the steps. */
+const StrBuf *stepper_page_end(StepPage *p, const char *why,
+                               Versions *versions);
 
 /* --- Pages of rewrites (rewrites.c) --------------------------------------- */
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 # The page of `rly opt --html`: for each pass the program before it and after
-# it, line beside line, with what stays folded; text that looks like HTML; and
-# in a browser, where there is one, one pass at a time.
+# it, line beside line, with what stays folded; text that looks like HTML; the
+# same beside the steps of the last version, by `rly step --html`; and in a
+# browser, where there is one, one pass and one view at a time.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -32,14 +33,14 @@ sub html_text {
 sub rows {
   my ($article) = @_;
   return map { [map { html_text($_) } m{<code>(.*?)</code>}g] }
-    $article =~ m{^<div class="row[^"]*">(.*)</div>$}mg;
+    $article =~ m{^<div class="pair[^"]*">(.*)</div>$}mg;
 }
 
 # The lines of one side, by its numbers.
 sub side {
   my ($article, $side) = @_;
   my @lines;
-  for ($article =~ m{^<div class="row[^"]*">(.*)</div>$}mg) {
+  for ($article =~ m{^<div class="pair[^"]*">(.*)</div>$}mg) {
     my @parts = m{<i>(\d*)</i><code>(.*?)</code>}g;
     push @lines, html_text($parts[2 * $side + 1])
       if $parts[2 * $side] ne '' && $parts[2 * $side] == @lines + 1;
@@ -68,7 +69,7 @@ like("@$pair", qr/take\(shape_of.* 5;/,
   'a line stands beside the one that replaces it');
 my ($folded) = $articles[0] =~ m{<details><summary>(\d+) lines stay<};
 my ($inside) = $articles[0] =~ m{<details>(.*?)</details>}s;
-is(() = $inside =~ /class="row"/g, $folded, 'what stays is folded');
+is(() = $inside =~ /class="pair"/g, $folded, 'what stays is folded');
 my @shown = rows($articles[0] =~ s{<details>.*?</details>}{}gsr);
 cmp_ok(scalar @shown, '<=', 7, '... but for three lines on each side');
 is(scalar(() = $articles[1] =~ /<details>/g), 1, 'all of it where all stays');
@@ -88,6 +89,35 @@ rly('opt', '--html', $quiet, '--passes', 'Unroll', '--exec', 'cat', '--json',
 like(slurp($quiet), qr{<h2>2\. cat<small>[\d.]+ ms</small>},
   'a command is a pass; its time');
 
+# The versions beside the steps: those of the opt page, and the steps are those
+# of the last of them.
+my $both = scratch('both.html');
+my $passes = join ',', @passes;
+rly('opt', '--html', $file, '--passes', $passes, $source);
+my $stepped = rly('step', '--html', $both, '--passes', $passes, $source);
+is($stepped->{status}, 0, 'the page of steps has the versions, too');
+my $view = qr{^(<section class="view versions".*?^</section>)$}ms;
+my ($alone) = slurp($file) =~ $view;
+is((slurp($both) =~ $view)[0], $alone, '... as the page of opt has them');
+my $last = spew(scratch('last.rly'), $texts[3]);
+sub steps {
+  my ($page) = @_;
+  my ($view) = slurp($page) =~ m{^(<section class="view steps".*?</footer>)}ms;
+  return $view =~ s{\Q$source\E after \Q$passes\E|\Q$last\E}{TEXT}gr;
+}
+my $steps = scratch('steps.html');
+rly('step', '--html', $steps, $last);
+is(steps($both), steps($steps), 'the steps are those of the last version');
+unlike(slurp($steps), $view, 'without passes there are no versions');
+my $o2 = rly('opt', '-O2', '--dump-pipeline')->{out};
+rly('step', '--html', $both, '-O2', $source);
+is(join('', map { "$_\n" } slurp($both) =~ m{<h2>\d+\. (.*?)(?:<|$)}mg),
+   $o2, 'a level stands for its passes');
+is(rly('run', '--passes', $passes, $source)->{out},
+   rly('run', $source)->{out}, 'rly run takes passes, too');
+gives(rly('step', '--html', $both, '--passes', 'None', $source), 1, '',
+  qr/no pass `None`/, 'a pass that there is not');
+
 SKIP: {
   skip 'no chromium: make deps-browser', 1 unless Browser::installed();
   my ($at, $why) = Browser->try("file://$file", 1280, 900);
@@ -95,17 +125,64 @@ SKIP: {
   is($at->shown, 'pass-1', 'the first pass that changes something is shown');
   $at->key('ArrowRight');
   is($at->shown, 'pass-3', 'an arrow goes to the next that does');
-  $at->click('#back');
+  $at->click('.versions .back');
   is($at->shown, 'pass-1', 'a button goes back');
-  $at->click('#list');
+  $at->click('.versions .list');
   is($at->shown, 'pass-1 pass-2 pass-3 all', 'all at once');
-  $at->click('#folds');
+  $at->click('.unfold');
   is($at->js('[...document.querySelectorAll("details")].every(f => f.open)'), 1,
     'what stays can be opened');
   is($at->js('window.hurt || "safe"'), 'safe', 'the text of a program is text');
   $at->width(480, 900);
   is($at->js('document.documentElement.scrollWidth <= innerWidth'), 1,
     'a narrow page does not scroll sideways');
+
+  # Two views, of which one is shown.
+  my $view = sub {
+    $at->js('[...document.querySelectorAll(".view")].filter(v => !v.hidden)'
+      . '.map(v => v.dataset.title).join(" ")');
+  };
+  my $shown = sub {
+    $at->js('[...document.querySelectorAll(".view:not([hidden]) article")]'
+      . '.filter(a => !a.hidden).map(a => a.id).join(" ")');
+  };
+  my $press = sub {
+    $at->js("[...document.querySelectorAll('nav.views button')]"
+      . ".find(b => b.textContent === '$_[0]').click()");
+  };
+  $at->width(1280, 900);
+  rly('step', '--html', $both, '--passes', $passes, $source);
+  $at->load("file://$both");
+  is($view->(), 'steps', 'the steps are shown first');
+  $at->key('ArrowRight');
+  is($shown->(), 'step-2', 'arrows go over them');
+  $press->('versions');
+  is($view->(), 'versions', 'a button shows the versions');
+  is($shown->(), 'pass-1', '... the first pass that changes something');
+  $at->key('ArrowRight');
+  is($shown->(), 'pass-3', 'arrows go over the passes now');
+  is($at->js('location.hash'), '#pass-3', '... as the address says');
+  $press->('steps');
+  is($shown->(), 'step-2', 'and the steps stand where they stood');
+  is($at->js('location.hash'), '#step-2', '... as the address says again');
+  $at->load("file://$both?#pass-2");
+  is($view->() . ' ' . $shown->(), 'versions pass-2',
+    'the address names a pass');
+  $at->js('location.hash = "#step-5"');
+  $at->wait_for('!document.querySelector(".steps").hidden');
+  is($shown->(), 'step-5', '... or a step');
+  is($at->js('window.hurt || "safe"'), 'safe', 'text is text here as well');
+  for my $wide (1280, 480) {
+    $at->width($wide, 900);
+    for my $name ('steps', 'versions') {
+      $press->($name);
+      is($at->js('document.documentElement.scrollWidth <= innerWidth'), 1,
+        "$name: nothing is cut off at $wide");
+    }
+  }
+  $at->width(1280, 900);
+  $at->picture($ENV{RLY_PICTURE}) if $ENV{RLY_PICTURE};
+  $at->quit;
 }
 
 done_testing;

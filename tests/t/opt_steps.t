@@ -169,6 +169,7 @@ SKIP: {
   $at->width(480, 900);
   is($at->js('document.documentElement.scrollWidth <= innerWidth'), 1,
     'a narrow page does not scroll sideways');
+  $at->quit;
 }
 
 done_testing;

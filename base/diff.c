@@ -6,9 +6,11 @@
  * taken for a part of another, and the time is n log n.
  *
  * Lines are compared by number: equal lines have one number. */
-#include "repl/diff.h"
+#include "base/diff.h"
 
 #include <string.h>
+
+#include "base/name.h"
 
 enum { AROUND = 3 };
 

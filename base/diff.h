@@ -1,8 +1,8 @@
 /* What differs between two texts, by lines. */
-#ifndef REPL_DIFF_H
-#define REPL_DIFF_H
+#ifndef BASE_DIFF_H
+#define BASE_DIFF_H
 
-#include "lib/inside.h"
+#include "base/strbuf.h"
 
 /* Appends the changes with three lines around each, in the form of `diff -u`.
  * Nothing for equal texts. */

@@ -16,6 +16,8 @@ typedef struct Surroundings {
 void surroundings_start(Surroundings *s, Program *p, Arena *arena,
                         const Expr *e);
 void surroundings_end(Surroundings *s);
+/* Does evaluating it do nothing but give its value? */
+bool surroundings_pure(const Surroundings *s, const Expr *e);
 
 /* Are the operators of texts' own that the rule calls those of the program?
  * Then the rule knows them from now on.  Where one is not, and the rule might

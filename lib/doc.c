@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/walk.h"
+#include "rules/rule.h"
 #include "stdlib/library.h"
 
 /* --- The comment above a definition --------------------------------------- */
@@ -71,7 +73,7 @@ static void from_item(rly_program *p, const Unit *u, const Item *item,
       .sigil = *name == '@' ? "@"
                : sigil      ? "%"
                             : "",
-      .name = sigil ? item->name->text : item->adt->name->text,
+      .name = item->adt ? item->adt->name->text : item->name->text,
       .text = at,
       .len = item->span.hi - item->span.lo,
       .path = f->path,
@@ -140,6 +142,93 @@ bool library_gradient(const char *op, DefinitionText *out) {
     return true;
   }
   return false;
+}
+
+/* --- What is said of an operator ------------------------------------------ */
+
+/* An operator of a text's own, or of the table. */
+typedef struct Called {
+  const Global *own; /* NULL: it is one of the table */
+  const OpInfo *op;  /* NULL: it is one of a text */
+} Called;
+
+static Called called_of(rly_program *p, const char *name) {
+  bool dyn;
+  Called c = {0};
+  if (*name == '@') {
+    const Scope *user = &p->ir->user;
+    c.own = scope_global(user, name_of(p->ir->names, name + 1));
+    if (c.own && !c.own->op) c.own = NULL;
+  } else {
+    OpId id = op_find(name, &dyn);
+    c.op = id == OP_COUNT ? NULL : op_info(id);
+  }
+  return c;
+}
+
+/* Is it called by a side of the rule? */
+static bool rule_calls(rly_program *p, const Item *item, Called of) {
+  const Rule rule = rule_of(p->ir->mem, item);
+  bool calls = false;
+  ExprWalk w;
+  expr_walk_start(&w, p->ir->mem, WALK_ENTER, rule.left);
+  expr_walk_add(&w, rule.right);
+  while (!calls && expr_walk_next(&w)) {
+    const Global *own = rule_callee(w.at);
+    calls =
+        of.own ? own && global_of_text(own) == of.own : rule_op(w.at) == of.op;
+  }
+  return expr_walk_end(&w) && calls;
+}
+
+/* A gradient stands in the text that has the operator. */
+static bool says_of(rly_program *p, const Item *item, Called of,
+                    bool has_operator) {
+  if (item->kind == ITEM_RULE) return rule_calls(p, item, of);
+  return item->kind == ITEM_GRADIENT && has_operator &&
+         item->name == of.own->name;
+}
+
+/* The newest text that defines the operator; NULL: it is one of the table. */
+static const Unit *unit_of(const rly_program *p, Called of) {
+  const Unit *found = NULL;
+  for (const Unit *u = p->ir->units; u && of.own; u = u->next)
+    for (int i = 0; i < u->item_count; i++)
+      if (u->items[i].kind == ITEM_DEF && u->items[i].name == of.own->name)
+        found = u;
+  return found;
+}
+
+/* A line of the text after the other, each after `indent`. */
+static void print_lines(StrBuf *out, const char *text, size_t len,
+                        const char *indent) {
+  const char *end = text + len;
+  while (text < end) {
+    const char *line_end = memchr(text, '\n', (size_t)(end - text));
+    size_t n = (size_t)((line_end ? line_end : end) - text);
+    if (n) strbuf_add(out, indent);
+    strbuf_add_len(out, text, n);
+    strbuf_add_char(out, '\n');
+    text += n + 1;
+  }
+}
+
+void program_print_rules(rly_program *p, StrBuf *out, const char *name,
+                         const char *indent) {
+  if (!program_enter(p)) return;
+  Called of = called_of(p, name);
+  const Unit *has = unit_of(p, of);
+  for (const Unit *u = p->ir->units; u && (of.own || of.op); u = u->next) {
+    if (!u->source || u->source->library) continue;
+    for (int i = 0; i < u->item_count; i++) {
+      DefinitionText d;
+      if (!says_of(p, &u->items[i], of, u == has)) continue;
+      from_item(p, u, &u->items[i], name, &d);
+      print_lines(out, d.doc, d.doc_len, indent);
+      print_lines(out, d.text, d.len, indent);
+    }
+  }
+  program_leave(p);
 }
 
 /* The user's definitions go before the library's, as in the scope. */

@@ -23,6 +23,11 @@ typedef struct DefinitionText {
 /* The newest definition of `@f`, `%x`, a type or a constructor: the user's own,
  * otherwise the library's.  False when there is none.  `out` may be NULL. */
 bool program_definition(rly_program *p, const char *name, DefinitionText *out);
+/* How the program's texts say that an operator is differentiated, `@f`, and
+ * their rules of rewriting that call it, `@f` or "sigmoid": as they are
+ * written, each line after `indent`. */
+void program_print_rules(rly_program *p, StrBuf *out, const char *name,
+                         const char *indent);
 /* The library's rule of differentiation of an operator; false: it has none. */
 bool library_gradient(const char *op, DefinitionText *out);
 /* Gives the library's functions and types in the order of the library's

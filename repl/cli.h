@@ -239,8 +239,8 @@ int command_serve_docs(const Cli *cli);
  * this part; "": all.  False after saying that there are none. */
 bool ops_explain(const char *name);
 bool ops_list(const char *part);
-/* Does an operator have the name, or one that ends so? */
-bool ops_has(const char *name);
+/* The operator of that name, or the one whose name ends so; NULL: none. */
+const struct OpInfo *ops_find(const char *name);
 /* Prints what a diagnostic's code means, or lists those about a word.  False
  * after saying that there is none. */
 bool explain(const char *word);

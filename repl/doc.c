@@ -68,13 +68,30 @@ static void explain_definition(Host *h, const DefinitionText *d) {
                 "  no doc comment: lines of `///` above the definition, "
                 "%s:%u, are one\n",
                 d->path, d->line);
+  if (*d->sigil == '@') {
+    char name[256];
+    snprintf(name, sizeof name, "@%s", d->name);
+    program_print_rules(h->program, &out, name, "  ");
+  }
+  put(h, &out);
+}
+
+/* The row, then what the program's own rules do with it. */
+static void explain_operator(Host *h, const OpInfo *op) {
+  StrBuf out;
+  strbuf_init(&out, h->program->ir->mem);
+  operator_put(stdout, op);
+  program_print_rules(h->program, &out, op->name, "  ");
   put(h, &out);
 }
 
 static bool explain_name(Host *h, const char *name) {
   DefinitionText d;
-  bool sigil = *name == '@' || *name == '%';
-  if (!sigil && ops_has(name)) return ops_explain(name);
+  const OpInfo *op = *name == '@' || *name == '%' ? NULL : ops_find(name);
+  if (op) {
+    explain_operator(h, op);
+    return true;
+  }
   if (!find_definition(h->program, name, &d)) {
     say_unknown(h->program, name);
     return false;
@@ -113,7 +130,7 @@ void doc_run(Repl *r, const char *name) { explain_name(r->host, name); }
 void doc_source(Repl *r, const char *name) {
   DefinitionText d;
   if (!find_definition(r->host->program, name, &d)) {
-    if (ops_has(name))
+    if (ops_find(name))
       fprintf(stderr, "`%s` is an operator; :doc %s says what it does\n", name,
               name);
     else say_unknown(r->host->program, name);

@@ -9,13 +9,12 @@
 
 /* `softmax` is nn.softmax: of the operators that end so the one of the shortest
  * name.  So people find an operator by the name it has in other libraries. */
-static OpId operator_ending_in(const char *name) {
-  OpId found = OP_COUNT;
+static const OpInfo *operator_ending_in(const char *name) {
+  const OpInfo *found = NULL;
   for (int i = 0; i < OP_COUNT; i++) {
-    const char *full = op_info(i)->name;
-    if (strcmp(op_last_part(full), name)) continue;
-    if (found == OP_COUNT || strlen(full) < strlen(op_info(found)->name))
-      found = (OpId)i;
+    const OpInfo *op = op_info(i);
+    if (strcmp(op_last_part(op->name), name)) continue;
+    if (!found || strlen(op->name) < strlen(found->name)) found = op;
   }
   return found;
 }
@@ -37,26 +36,23 @@ static void report_unknown(const char *name) {
   fputc('\n', stderr);
 }
 
-/* OP_COUNT after a report. */
-static OpId operator_of(const char *name) {
+const OpInfo *ops_find(const char *name) {
   bool dyn;
   OpId id = op_find(name, &dyn);
-  if (id == OP_COUNT) id = operator_ending_in(name);
-  if (id == OP_COUNT) report_unknown(name);
-  return id;
+  return id == OP_COUNT ? operator_ending_in(name) : op_info(id);
+}
+
+/* NULL after a report. */
+static const OpInfo *operator_of(const char *name) {
+  const OpInfo *op = ops_find(name);
+  if (!op) report_unknown(name);
+  return op;
 }
 
 bool ops_explain(const char *name) {
-  OpId id = operator_of(name);
-  if (id == OP_COUNT) return false;
-  operator_put(stdout, op_info(id));
-  return true;
-}
-
-bool ops_has(const char *name) {
-  bool dyn;
-  return op_find(name, &dyn) != OP_COUNT ||
-         operator_ending_in(name) != OP_COUNT;
+  const OpInfo *op = operator_of(name);
+  if (op) operator_put(stdout, op);
+  return op != NULL;
 }
 
 static bool begins(const char *name, const char *part) {
@@ -121,9 +117,10 @@ static void print_page(void) {
 }
 
 static int print_json(const Cli *cli) {
-  int from = cli->words.count ? (int)operator_of(cli->words.items[0]) : 0;
-  if (from == OP_COUNT) return 1;
-  ops_print_json(from, cli->words.count ? from + 1 : OP_COUNT);
+  const OpInfo *op = NULL;
+  if (cli->words.count && !(op = operator_of(cli->words.items[0]))) return 1;
+  if (op) ops_print_json((int)op_id(op), (int)op_id(op) + 1);
+  else ops_print_json(0, OP_COUNT);
   return 0;
 }
 
@@ -139,6 +136,7 @@ static void print_own(Host *h, const Item *item) {
   definition_print_head(&out, &d);
   strbuf_add_char(&out, '\n');
   doc_print(&out, &d, "  ");
+  program_print_rules(h->program, &out, name, "  ");
   host_write(h, strbuf_text(&out), out.len);
   strbuf_done(&out);
 }

@@ -34,6 +34,15 @@ static void add_doc(const Analysis *a, StrBuf *out, const char *sigil,
   doc_print(out, &d, "");
 }
 
+/* What the text's rules say of an operator, as code. */
+static void add_rules(const Analysis *a, StrBuf *out, const char *name) {
+  StrBuf rules;
+  strbuf_init(&rules, a->program->mem);
+  program_print_rules(a->program, &rules, name, "");
+  if (rules.len) strbuf_addf(out, "\n```rly\n%s```\n", strbuf_text(&rules));
+  strbuf_done(&rules);
+}
+
 static void add_global(const Analysis *a, StrBuf *out, const Global *g) {
   const Program *p = a->program->ir;
   strbuf_addf(out, "```rly\n%s%s : ", global_sigil(g), g->name->text);
@@ -45,6 +54,11 @@ static void add_global(const Analysis *a, StrBuf *out, const Global *g) {
     strbuf_add_char(out, '\n');
   }
   add_doc(a, out, global_sigil(g), g->name->text);
+  if (global_of_text(g)->op) {
+    char name[256];
+    snprintf(name, sizeof name, "@%s", g->name->text);
+    add_rules(a, out, name);
+  }
 }
 
 /* A type by its text, with the doc comment; a constructor with its own type
@@ -63,7 +77,7 @@ static void add_definition(const Analysis *a, StrBuf *out, const char *name,
   add_doc(a, out, "", name);
 }
 
-static void add_operator(StrBuf *out, const OpInfo *op) {
+static void add_operator(const Analysis *a, StrBuf *out, const OpInfo *op) {
   char *text = NULL;
   size_t len;
   FILE *to = open_memstream(&text, &len);
@@ -71,6 +85,7 @@ static void add_operator(StrBuf *out, const OpInfo *op) {
   operator_put_entry(to, op);
   if (!fclose(to)) strbuf_add_len(out, text, len);
   free(text);
+  add_rules(a, out, op->name);
 }
 
 static void add_use(const Analysis *a, StrBuf *out, const Use *use) {
@@ -87,7 +102,7 @@ static void add_use(const Analysis *a, StrBuf *out, const Use *use) {
     case NAME_CTOR:
       add_definition(a, out, ((const Ctor *)use->what)->name->text, use->type);
       return;
-    case NAME_OPERATOR: add_operator(out, use->what); return;
+    case NAME_OPERATOR: add_operator(a, out, use->what); return;
   }
 }
 

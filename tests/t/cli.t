@@ -565,6 +565,8 @@ gives(rly('ops', 'softmax'), 0, qr/^nn\.softmax\(data, axis/, '',
       'ops with the last part of a name');
 gives(rly('ops', 'tests/oom/operators.rly'), 0,
       qr/^op \@even\[n: Dim\].*op \@swish/s, '', 'ops FILE');
+gives(rly('ops', 'tests/rules/own.rly'), 0, qr/^  rule \@/m, '',
+      '... with the rules of each');
 gives(rly('ops', 'dnse'), 1, '', qr/no operator `dnse`/, '... that is none');
 gives(rly('ops', 'nn.dnse'), 1, '', qr/`nn.dnse`; did you mean `nn.dense`/,
       'a misspelt operator');

@@ -68,6 +68,31 @@ END
 like(hover('sum(%v', 1), qr/^`sum\(data, axis=None.*\n\nSum over axes/,
      'an operator as `rly ops` tells of it');
 like(hover('* %by', 0), qr/^`multiply\(lhs, rhs\)`/, 'or by its sign');
+$c->open_text('own.rly', <<'END');
+/// Twice.
+op @twice(%x: float32) -> float32 = { %x + %x };
+gradient @twice(%x) -> (%y, %g) { %g * 2f }
+rule @once(%x: float32) when pure(%x) { tanh(%x) + tanh(%x) } => {
+  @twice(tanh(%x))
+}
+END
+my $twice = $c->ask('textDocument/hover', Lsp->document('own.rly'),
+                    position => $c->place('own.rly', '@twice(%x: ', 1));
+is($twice->{contents}{value}, <<'END', 'an op with its derivative and rules');
+```rly
+@twice : fn (float32) -> float32
+```
+effects: pure
+
+Twice.
+
+```rly
+gradient @twice(%x) -> (%y, %g) { %g * 2f }
+rule @once(%x: float32) when pure(%x) { tanh(%x) + tanh(%x) } => {
+  @twice(tanh(%x))
+}
+```
+END
 is(hover('3f * %r', 0), "```rly\nfloat32\n```\n", 'a literal');
 is($c->ask('textDocument/hover', Lsp->document('a.rly'),
            position => $c->place('a.rly', 'çade')), undef, 'nothing');

@@ -606,6 +606,34 @@ session("/// One.\n/// Two.\n\n1\n/// Three.\ndef \@f() { 3 }\n:doc \@f\n"
             . "  no doc comment: lines of `///` above the definition, <4>:1, "
             . "are one\n",
         '', 'a doc comment waits for its definition, unless a line is empty');
+# With an operator stands what the program's texts say of it: the derivative
+# that its text states, and rules on either side.
+my $own = spew(scratch('own.rly'), <<'END');
+/// Twice.
+op @twice[s: Shape](%x: Tensor[s, float32]) -> Tensor[s, float32] = { %x + %x };
+gradient @twice(%x) -> (%y, %g) { %g * 2f }
+/// Made once.
+rule @once(%x: float32) when pure(%x) { tanh(%x) + tanh(%x) } => {
+  @twice(tanh(%x))
+}
+rule @other(%x: float32) { %x * 1f } => { %x }
+END
+session(":load $own\n:doc \@twice\n", <<'END', '', ':doc of an op');
+op @twice[s: Shape](%x: Tensor[s, float32]) -> Tensor[s, float32] = { %x + %x }
+  Twice.
+  gradient @twice(%x) -> (%y, %g) { %g * 2f }
+  /// Made once.
+  rule @once(%x: float32) when pure(%x) { tanh(%x) + tanh(%x) } => {
+    @twice(tanh(%x))
+  }
+END
+session(":load $own\n:doc tanh\n",
+        qr/^tanh\(data\)\n.*^  \/\/\/ Made once\.\n  rule \@once.*\n  }\n\z/ms,
+        '', '... and of an operator that a rule calls');
+session(":load $own\nop \@twice(%x: float32) -> float32 = { %x * 2f }\n"
+          . ":doc \@twice\n",
+        qr/^op \@twice\(%x: .*\n  no doc comment.*\n\z/m, '',
+        '... and nothing of one that lost its name');
 session(":names\ndef \@f() { 1 }\nlet %wa = 2;\ntype T { A }\n:names\n"
             . ":names w*\n:names zz\n3\n:names _*\n",
         "type T\n%wa : int32\n\@f : fn () -> int32\n%wa : int32\n3\n"

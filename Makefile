@@ -50,7 +50,7 @@ PYTHON_PACKAGES := python3-numpy python3-cffi python3-pytest mypy
 MPI_PACKAGES   := libopenmpi-dev openmpi-bin
 NOTEBOOK_PACKAGES := python3-ipykernel python3-jupyter-client
 ONNX_PACKAGES  := libprotobuf-c-dev protobuf-c-compiler libonnx-testdata
-DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all \
+DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all reuse \
                   libprotobuf-c-dev protobuf-c-compiler
 WEB_PACKAGES   := clang lld llvm wasi-libc libclang-rt-dev-wasm32 dpkg-dev \
                   python3-minimal binaryen \

@@ -117,5 +117,15 @@ SKIP: {
      'and nothing else was needed');
 }
 
+# --- Licences ----------------------------------------------------------------
+
+SKIP: {
+  skip 'no repository', 1 if system 'git rev-parse HEAD >/dev/null 2>&1';
+  skip 'no reuse: make deps-deb', 1
+    if system 'command -v reuse >/dev/null 2>&1';
+  $said = `reuse lint 2>&1`;
+  ok($? == 0 && $said !~ /ERROR/, 'each file has a licence') or diag($said);
+}
+
 system 'rm -rf build/none';
 done_testing();

@@ -557,8 +557,9 @@ web: web-core   ## build/web/, a page that runs it, and the book
 	@mkdir -p build/web/book
 	@NODE_PATH=build/deps/npm/node_modules \
 	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify \
-	  --format=iife --target=es2022 --log-level=warning --outdir=build/web \
-	  web/page/main.js web/page/worker.js
+	  --format=esm --target=es2022 --log-level=warning --outdir=build/web \
+	  --external:./begin.js web/page/begin.js web/page/main.js \
+	  web/page/worker.js
 	@NODE_PATH=build/deps/npm/node_modules \
 	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify --splitting \
 	  --format=esm --target=es2022 --log-level=warning \
@@ -567,8 +568,8 @@ web: web-core   ## build/web/, a page that runs it, and the book
 	  build/wasm/rly.later.wasm build/web/
 	@cp web/book/book.css build/web/book/
 	@node web/book/build.mjs build/web/book
-	@web/sizes build/web/main.js build/web/worker.js build/web/rly.wasm \
-	  build/web/book/live.js build/web/book/search.json
+	@web/sizes build/web/begin.js build/web/main.js build/web/worker.js \
+	  build/web/rly.wasm build/web/book/live.js build/web/book/search.json
 
 test-web: all web-core ## the suites and examples in it, against this build
 	@node tests/web/agree.mjs $(RLY) build/wasm/rly.wasm

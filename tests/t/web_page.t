@@ -45,6 +45,8 @@ sub text_seen {
 
 my $begun = time;
 $page->load($url);
+$page->wait_for('document.querySelector(".cm-content")');
+note(sprintf 'from the address to an editor: %.0f ms', 1000 * (time - $begun));
 $page->wait_for('document.documentElement.dataset.run');
 note(sprintf 'from the address to values: %.0f ms', 1000 * (time - $begun));
 like(values_seen(), qr/Tensor\[\(2\), float32\] \[6\.0, 15\.0\]/,

@@ -13,10 +13,10 @@ import {Decoration, EditorView, WidgetType, drawSelection, highlightActiveLine,
   from '@codemirror/view';
 
 import {ask} from './language.js';
+import {files_of, look_at} from './look.js';
 import {picture, tensor_of} from './picture.js';
 import {sliders} from './slider.js';
 
-export const FILE = '/main.rly';
 const PAUSE = 120; // milliseconds after a key, before the program is looked at
 
 /* --- Decorations: set whole, moved with the text until they are set again --- */
@@ -142,8 +142,8 @@ const KINDS = {2: 'method', 3: 'function', 5: 'property', 6: 'variable', 7: 'cla
  *   checked(version)       colours and mistakes are there
  *   mistakes(text)         it is refused; a line for each mistake
  *   running(whether)       a run takes longer than an instant
- *   before()               what else is to be run, before the values are
- *   ran(version, text, err, what)   what it printed, and what before() gave    */
+ *   after()                what else is to be run, after the program
+ *   ran(version, text, err, what)   what it printed, and what after() gave     */
 export class Editor {
   constructor({parent, text, label, engines, on, given, keys = []}) {
     Object.assign(this, {engines, on, given, version: 0});
@@ -185,62 +185,93 @@ export class Editor {
   }
 
   files() {
-    return {...this.given?.files,
-            [FILE]: new TextEncoder().encode(this.source)};
+    return files_of(this.source, this.given);
   }
 
   // A question about a newer text ends those about older ones.  One about the
   // same text waits for them: a completion may come while the text is looked at.
-  ask(...questions) {
+  asks() {
     const {language} = this.engines;
     if (!language) return null;
     if (this.asked !== this.doc) language.stop();
     this.asked = this.doc;
-    return ask(language, this.source, this.files(), ...questions);
+    return language;
   }
 
-  // Looks at the text anew: colours and mistakes, then values.  A newer text
-  // ends what is under way for this one.
-  async look() {
-    const {language, runner} = this.engines;
-    if (!language) return;
-    const now = ++this.version, doc = this.doc, begun = performance.now();
-    runner.stop();
-    const said = await this.ask(['semanticTokens/full', {}]);
-    if (!said || now !== this.version) return;
-    const wrong = problems(doc, said.diagnostics);
-    const errors = wrong.filter((p) => p.severity === 'error').length;
+  ask(...questions) {
+    const language = this.asks();
+    return language && ask(language, this.source, this.files(), ...questions);
+  }
+
+  // Looks at the text anew: colours, mistakes and values, each as soon as it is
+  // there.  A newer text ends what is under way for this one.  `looked` is a look
+  // that has begun.
+  async look(looked) {
+    const {runner} = this.engines;
+    if (!runner) return;
+    if (looked?.text !== this.source) {
+      runner.stop();
+      this.asks();
+      looked = look_at(this.engines, this.source, this.given);
+    }
+    this.asked = this.doc;
+    const now = {version: ++this.version, doc: this.doc, begun: performance.now(),
+                 wrong: [], failed: []};
+    const check = this.show_check(now, looked.said);
+    await this.show_run(now, looked.shown, check);
+  }
+
+  is_old({version}) {
+    return version !== this.version;
+  }
+
+  underline({wrong, failed}) {
+    this.view.dispatch(setDiagnostics(this.view.state, [...wrong, ...failed]));
+  }
+
+  // Whether the text has no mistakes.
+  async show_check(now, question) {
+    const said = await question;
+    if (!said || this.is_old(now)) return false;
+    const {doc} = now;
+    now.wrong = problems(doc, said.diagnostics);
+    now.errors = now.wrong.filter((p) => p.severity === 'error').length;
     this.view.dispatch({effects: colours.set.of(
       colour_marks(doc, said.legend, said.answers[0]?.data ?? []))});
-    this.view.dispatch(setDiagnostics(this.view.state, wrong));
-    const mistakes = errors === 1 ? '1 mistake' : `${errors} mistakes`;
-    this.on.say(`${errors ? mistakes : 'Checked'} after ` +
-                `${(performance.now() - begun).toFixed(0)} ms.`);
-    this.on.checked?.(now);
-    if (!errors) return this.run(now, doc, wrong);
-    this.view.dispatch({effects: values.set.of(Decoration.none)});
-    this.on.mistakes(problem_lines(doc, wrong));
+    this.underline(now);
+    const mistakes = now.errors === 1 ? '1 mistake' : `${now.errors} mistakes`;
+    if (now.errors || !now.shown)
+      this.on.say(`${now.errors ? mistakes : 'Checked'} after ` +
+                  `${(performance.now() - now.begun).toFixed(0)} ms.`);
+    if (now.errors) {
+      this.view.dispatch({effects: values.set.of(Decoration.none)});
+      this.on.mistakes(problem_lines(doc, now.wrong));
+    }
+    this.on.checked?.(now.version);
+    return !now.errors;
   }
 
-  async run(now, doc, warnings) {
-    const begun = performance.now();
+  async show_run(now, run, check) {
     const waits = setTimeout(() => {
+      if (this.is_old(now) || now.errors) return;
       this.on.running(true);
       this.on.say('Running.');
     }, 150);
-    const what = await this.on.before?.();
-    const shown = await this.engines.runner.run(
-      ['watch', '--once', ...this.given?.words ?? [], FILE],
-      {files: this.files()});
+    const shown = await run;
     clearTimeout(waits);
-    this.on.running(false);
-    if (now !== this.version || !shown) return;
-    const {marks, text} = value_marks(doc, shown.out);
+    if (!this.is_old(now)) this.on.running(false);
+    // What did not run may have mistakes, which the check tells.
+    if (!shown || this.is_old(now) || shown.status === 1 && !await check) return;
+    now.shown = true;
+    const {doc} = now, {marks, text} = value_marks(doc, shown.out);
+    now.failed = run_problems(doc, shown.err);
     this.view.dispatch({effects: values.set.of(marks)});
-    this.view.dispatch(setDiagnostics(this.view.state, [
-      ...warnings, ...run_problems(doc, shown.err)]));
-    this.on.ran(now, text, shown.err, what);
-    this.on.say(`Run in ${(performance.now() - begun).toFixed(0)} ms.`);
+    this.underline(now);
+    const took = performance.now() - now.begun;
+    const what = await this.on.after?.();
+    if (this.is_old(now)) return;
+    this.on.ran(now.version, text, shown.err, what);
+    this.on.say(`Run in ${took.toFixed(0)} ms.`);
   }
 
   stop() {

@@ -1,8 +1,7 @@
 // The program in a thread of its own.  A run that is stopped ends with its
 // thread, whatever it is doing; the next run begins in a new one.
 export class Engine {
-  constructor(module, script) {
-    this.module = module;
+  constructor(script) {
     this.script = script;
     this.number = 0;
     this.waiting = new Map();
@@ -11,13 +10,18 @@ export class Engine {
 
   start() {
     this.worker = new Worker(this.script);
-    this.worker.postMessage({module: this.module});
+    if (this.module) this.use(this.module);
     this.worker.onmessage = ({data}) => {
       this.waiting.get(data.number)?.(data.result);
       this.waiting.delete(data.number);
       this.later ??= data.later;
     };
     if (this.later) this.worker.postMessage({later: this.later});
+  }
+
+  use(module) {
+    this.module = module;
+    this.worker.postMessage({module});
   }
 
   // {status, out, err, made}; null: it was stopped.
@@ -42,12 +46,21 @@ export class Engine {
   }
 }
 
+// A server that does not know what a module is may call it anything.
+async function loaded(address) {
+  const answer = await fetch(address);
+  return answer.headers.get('Content-Type') === 'application/wasm'
+    ? WebAssembly.compileStreaming(answer)
+    : WebAssembly.compile(await answer.arrayBuffer());
+}
+
 // Two of them, so that a question about the text need not wait for its run.
-// `site` is the folder of the module, from the page's own.
+// Their threads begin while the module is on its way.  `site` is the folder of
+// the module, from the page's own.
 export async function start_engines(site) {
-  const bytes = await (await fetch(`${site}/rly.wasm`)).arrayBuffer();
-  const module = await WebAssembly.compile(bytes);
-  const [language, runner] = [0, 0].map(() =>
-    new Engine(module, `${site}/worker.js`));
+  const both = [0, 0].map(() => new Engine(`${site}/worker.js`));
+  const module = await loaded(`${site}/rly.wasm`);
+  for (const engine of both) engine.use(module);
+  const [language, runner] = both;
   return {language, runner};
 }

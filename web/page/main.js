@@ -1,10 +1,11 @@
 // The page: an editor, and views of the program in it.  All that is known of the
 // program is asked of the module: of its language server (language.js), or by
 // the words that one types at a shell.
-import {Editor, FILE} from './editor.js';
-import {start_engines} from './engine.js';
+import {looked, started, text} from './begin.js';
+import {Editor} from './editor.js';
 import {examples} from './examples.js';
 import {Given} from './given.js';
+import {FILE} from './look.js';
 import {packed, unpacked} from './share.js';
 import {start_theme} from './theme.js';
 import {VIEWS} from './views.js';
@@ -45,7 +46,7 @@ function show_view(output, err, done) {
   else show_text(done.out + done.err);
 }
 
-function choose_view(name, focus) {
+function show_tab(name, focus) {
   view = name;
   for (const tab of document.querySelectorAll('[role=tab]')) {
     const chosen = tab.dataset.view === name;
@@ -53,6 +54,10 @@ function choose_view(name, focus) {
     tab.tabIndex = chosen ? 0 : -1;
     if (chosen && focus) tab.focus();
   }
+}
+
+function choose_view(...which) {
+  show_tab(...which);
   editor.look();
 }
 
@@ -151,7 +156,7 @@ const on = {
   mistakes: show_text,
   running: (whether) => byId('stop').disabled = !whether,
   stopped: (version) => count('stopped', version),
-  before: run_view,
+  after: run_view,
   ran(version, ...shown) {
     show_view(...shown);
     count('run', version);
@@ -160,14 +165,11 @@ const on = {
 
 async function begin() {
   start_theme(byId('theme'));
-  const shared = location.hash.length > 1
-    ? await unpacked(location.hash.slice(1)) : undefined;
-  const names = Object.keys(examples);
   editor = new Editor({parent: byId('editor'), label: 'Program', engines, on,
-                       given, text: shared ?? examples[names[0]]});
+                       given, text: await text});
   make_tabs();
   start_files();
-  for (const name of names) byId('examples').add(new Option(name));
+  for (const name in examples) byId('examples').add(new Option(name));
   byId('examples').onchange = (e) => editor.source = examples[e.target.value];
   byId('format').onclick = () => editor.format();
   byId('share').onclick = share;
@@ -177,8 +179,9 @@ async function begin() {
     if (text === undefined) say('This link holds no program.');
     else if (text !== editor.source) editor.source = text;
   };
-  Object.assign(engines, await start_engines('.'));
-  choose_view('values');
+  show_tab('values');
+  Object.assign(engines, await started);
+  editor.look(await looked);
 }
 
 begin().catch((e) => say(`The page cannot begin: ${e.message}`));

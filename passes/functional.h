@@ -144,6 +144,9 @@ static inline bool functional_opens(const Functional *f, const Expr *e) {
   return e->kind == EX_MATCH && ptrmap_has(&f->name, e->args[0]);
 }
 
+static inline bool functional_is_field(const Expr *e) {
+  return e->kind == EX_PROJ || e->kind == EX_FIELD;
+}
 /* What a chain of projections and fields of a global's name stands for; NULL:
  * it is no part of a value with cells. */
 const Part *functional_global_part(Functional *f, const Expr *e);

@@ -15,216 +15,14 @@
  * A `def` that gives such a choice gives its number, and each call of it is a
  * choice.  An operand is let-bound first, with those before it, which keeps the
  * order of evaluation.  All this holds for any values, so it is enough that a
- * choice seems to be one of cells; what is none of these forms is refused. */
-#include "ir/walk.h"
-#include "passes/calls.h"
-#include "passes/functional.h"
+ * choice seems to be one of cells; what is none of these forms is refused.
+ *
+ * functional_choice.c finds the choices; here is written what follows them. */
+#include "passes/functional_choose.h"
 
 /* How many nodes may be written again in all: what follows several choices is
  * written once for each way through them. */
 enum { AGAIN_MOST = 200000 };
-
-typedef VEC(const Expr *) Leaves;
-
-/* `index` gives the place of the leaf that is chosen; leaves are chains of
- * projections and fields of a name.  One of them may be NULL, which stands for
- * all values that are made where they are chosen; `index` then gives a pair,
- * the place and an Option of the value. */
-typedef struct Choice {
-  const Expr *index;
-  Leaves leaves;
-  bool makes;
-} Choice;
-
-/* A `def` that gives the place of one of these. */
-typedef struct Giver {
-  const Fn *fn;
-  const Expr *const *leaves;
-  int count;
-  bool makes;
-} Giver;
-
-typedef struct Choose {
-  Functional *f;
-  PtrMap cells;  /* Names of variables that are cells somewhere */
-  PtrMap values; /* Names of globals that are used as values */
-  PtrMap called; /* and of those that are called */
-  PtrMap givers; /* Name of a def -> Giver */
-  PtrMap chosen; /* Names of variables that hold a choice */
-  bool option;   /* are Some and None those of the library? */
-  int again;     /* nodes */
-} Choose;
-
-static bool is_field(const Expr *e) {
-  return e->kind == EX_PROJ || e->kind == EX_FIELD;
-}
-
-static const Expr *root_of(const Expr *e) {
-  while (is_field(e)) e = e->args[0];
-  return e;
-}
-
-static bool is_chain(const Expr *e) {
-  ExprKind kind = root_of(e)->kind;
-  return kind == EX_LOCAL || kind == EX_GLOBAL;
-}
-
-static bool same_chain(const Expr *a, const Expr *b) {
-  for (; is_field(a) && a->kind == b->kind; a = a->args[0], b = b->args[0])
-    if (a->kind == EX_PROJ ? a->index != b->index
-                           : a->field.name != b->field.name)
-      return false;
-  if (a->kind != b->kind) return false;
-  return a->kind == EX_LOCAL    ? a->name == b->name
-         : a->kind == EX_GLOBAL ? a->g.name == b->g.name
-                                : false;
-}
-
-/* The chain with another in the place of its name. */
-static const Expr *with_root(Choose *c, const Expr *chain, const Expr *root) {
-  ExprMap m;
-  expr_map_start(&m, c->f->p->mem, c->f->arena, chain);
-  while (expr_map_next(&m))
-    if (m.walk.event == WALK_LEAVE && !is_field(m.walk.at))
-      expr_map_put(&m, root);
-  return expr_map_end(&m);
-}
-
-static bool is_cell(const Choose *c, const Expr *chain) {
-  const Expr *root = root_of(chain);
-  if (root->kind == EX_LOCAL) return ptrmap_has(&c->cells, root->name);
-  const Part *part = functional_global_part(c->f, chain);
-  return part && functional_has_ref(c->f, part->type);
-}
-
-/* --- Choices -------------------------------------------------------------- */
-
-static const Expr *number(Choose *c, Span span, int n) {
-  return expr_number(c->f->p, c->f->arena, span, DT_INT32, n);
-}
-
-static int add_leaf(Choice *choice, const Expr *leaf) {
-  for (size_t i = 0; i < choice->leaves.len; i++) {
-    const Expr *other = choice->leaves.data[i];
-    if (leaf && other ? same_chain(other, leaf) : leaf == other) return (int)i;
-  }
-  VEC_PUSH(&choice->leaves, leaf);
-  return (int)choice->leaves.len - 1;
-}
-
-static bool branches(const Expr *e) {
-  return e->kind == EX_IF || e->kind == EX_MATCH || e->kind == EX_BLOCK;
-}
-
-/* The leaf by names that are known outside of the choice; NULL: it has none.
- * `bound` are the names that the choice binds, each to a chain or to nothing.
- */
-static const Expr *leaf_outside(Choose *c, const PtrMap *bound,
-                                const Expr *leaf) {
-  const Expr *root = root_of(leaf);
-  if (root->kind != EX_LOCAL || !ptrmap_has(bound, root->name)) return leaf;
-  const Expr *value = ptrmap_get(bound, root->name);
-  return value ? with_root(c, leaf, value) : NULL;
-}
-
-static const Giver *giver_of(const Choose *c, const Expr *e) {
-  const Expr *callee = e->kind == EX_CALL ? e->call.callee : NULL;
-  bool global = callee && callee->kind == EX_GLOBAL;
-  return global ? ptrmap_get(&c->givers, callee->g.name) : NULL;
-}
-
-static const Expr *constructor(Choose *c, const char *name, Span span) {
-  Expr *e = expr_new(c->f->arena, EX_IDENT, span);
-  e->name = name_of(c->f->p->names, name);
-  return e;
-}
-
-/* (place, None), (place, Some(value)) */
-static const Expr *place_and_value(Choose *c, const Expr *place,
-                                   const Expr *value, Span span) {
-  Arena *a = c->f->arena;
-  const Expr *option = constructor(c, value ? "Some" : "None", span);
-  if (value)
-    option = expr_call(a, span, option, 1, arena_copy(a, &value, sizeof value));
-  const Expr *fields[] = {place, option};
-  Expr *made = expr_new(a, EX_TUPLE, span);
-  made->args = arena_copy(a, fields, sizeof fields);
-  made->count = made->args ? 2 : 0;
-  return made;
-}
-
-/* Puts places where the branching expression has values, of which one has to
- * be a cell.  The events of the map come in order of evaluation, so what binds
- * a name comes before its leaves. */
-static bool put_places(Choose *c, const Expr *e, Choice *out) {
-  PtrMap bound;
-  ptrmap_init(&bound, c->f->p->mem);
-  bool makes = out->makes, all = true, cell = false;
-  ExprMap m;
-  expr_map_start(&m, c->f->p->mem, c->f->arena, e);
-  while (expr_map_next(&m)) {
-    const ExprWalk *w = &m.walk;
-    if (w->event == WALK_BIND && w->var) {
-      const Expr *value = w->binding ? w->binding->value : NULL;
-      if (value)
-        value = is_chain(value) ? leaf_outside(c, &bound, value) : NULL;
-      ptrmap_put(&bound, w->var->name, (void *)value);
-    }
-    if (w->event != WALK_ENTER || (w->at == e && branches(e))) continue;
-    if (!all || (w->at != e && !expr_walk_is_tail(w))) {
-      expr_map_put(&m, w->at);
-    } else if (!branches(w->at)) {
-      const Expr *leaf =
-          is_chain(w->at) ? leaf_outside(c, &bound, w->at) : NULL;
-      out->makes |= !leaf;
-      all = leaf || (c->option && !giver_of(c, w->at));
-      cell |= leaf && is_cell(c, leaf);
-      const Expr *place = w->at;
-      if (all) place = number(c, w->at->span, add_leaf(out, leaf));
-      if (all && makes && place)
-        place = place_and_value(c, place, leaf ? NULL : w->at, w->at->span);
-      if (place) expr_map_put(&m, place);
-    }
-  }
-  out->index = expr_map_end(&m);
-  ptrmap_done(&bound);
-  return all && cell && out->index;
-}
-
-/* That a branch makes its value is known after the first time. */
-static bool choose_branch(Choose *c, const Expr *e, Choice *out) {
-  if (!put_places(c, e, out)) return false;
-  return !out->makes || put_places(c, e, out);
-}
-
-/* The call of a giver: parameters are what they are given. */
-static bool choose_call(Choose *c, const Expr *e, Choice *out) {
-  const Giver *giver = giver_of(c, e);
-  if (!giver || e->count != giver->fn->param_count) return false;
-  out->index = e;
-  out->makes = giver->makes;
-  for (int i = 0; i < giver->count; i++) {
-    const Expr *leaf = giver->leaves[i], *root = leaf ? root_of(leaf) : NULL;
-    for (int k = 0; root && root->kind == EX_LOCAL && k < e->count; k++) {
-      if (giver->fn->params[k]->name != root->name) continue;
-      if (!is_chain(e->args[k])) return false;
-      leaf = with_root(c, leaf, e->args[k]);
-      break;
-    }
-    if (root && !leaf) return false;
-    VEC_PUSH(&out->leaves, leaf);
-  }
-  return out->leaves.len > 0;
-}
-
-static bool choice_of(Choose *c, const Expr *e, Choice *out) {
-  *out = (Choice){0};
-  VEC_INIT(&out->leaves, c->f->p->mem);
-  bool found = e->kind == EX_CALL ? choose_call(c, e, out)
-                                  : branches(e) && choose_branch(c, e, out);
-  if (!found) VEC_DONE(&out->leaves);
-  return found;
-}
 
 /* --- What follows them ---------------------------------------------------- */
 
@@ -253,7 +51,7 @@ static const Expr *is_chosen(Choose *c, const Expr *index, int place,
                              Span span) {
   Expr *equal = expr_new(c->f->arena, EX_IDENT, span);
   equal->name = name_of(c->f->p->names, "equal");
-  const Expr *args[] = {index, number(c, span, place)};
+  const Expr *args[] = {index, choose_number(c, span, place)};
   const Expr *const *own = arena_copy(c->f->arena, args, sizeof args);
   Expr *call = expr_call(c->f->arena, span, equal, 2, own);
   call->sugar = SUGAR_INFIX;
@@ -345,7 +143,7 @@ static const Expr *choose_in_block(Choose *c, const Expr *block) {
     bool alone = b->kind == BIND_LET &&
                  (i + 1 == now->count || now->bindings[i + 1].kind != BIND_AND);
     Choice choice;
-    if (!alone || !choice_of(c, b->value, &choice)) continue;
+    if (!alone || !choose_find(c, b->value, &choice)) continue;
     Functional *f = c->f;
     const Expr *rest = now->result;
     if (i + 1 < now->count)
@@ -361,7 +159,7 @@ static const Expr *choose_in_block(Choose *c, const Expr *block) {
 /* What is taken from, read or written. */
 static const Expr *choose_operand(Choose *c, ExprMap *m) {
   Choice choice;
-  if (m->made->count == 0 || !choice_of(c, m->made->args[0], &choice))
+  if (m->made->count == 0 || !choose_find(c, m->made->args[0], &choice))
     return m->made;
   Expr *made = expr_map_own(m);
   Var *var = own_var(c, "cell", made->span);
@@ -377,7 +175,7 @@ static const Expr *choose_arguments(Choose *c, ExprMap *m) {
   if (m->made->call.callee->kind == EX_IDENT) return m->made;
   int last = m->made->count;
   Choice choice;
-  while (last-- > 0 && !choice_of(c, m->made->args[last], &choice)) {
+  while (last-- > 0 && !choose_find(c, m->made->args[last], &choice)) {
   }
   if (last < 0) return m->made;
   VEC_DONE(&choice.leaves);
@@ -390,12 +188,13 @@ static const Expr *choose_arguments(Choose *c, ExprMap *m) {
   call->sugar = SUGAR_NONE;
   const Expr *made = call;
   for (int i = last; i >= 0; i--) {
-    if (is_chain(was[i]) || was[i]->kind == EX_CONST || was[i]->kind == EX_FN)
+    if (choose_is_chain(was[i]) || was[i]->kind == EX_CONST ||
+        was[i]->kind == EX_FN)
       continue;
     Var *var = own_var(c, "v", was[i]->span);
     args[i] = use(c, var, was[i]->span);
-    made = choice_of(c, was[i], &choice) ? let_choice(c, var, &choice, made)
-                                         : let(c, var, was[i], made);
+    made = choose_find(c, was[i], &choice) ? let_choice(c, var, &choice, made)
+                                           : let(c, var, was[i], made);
   }
   return made;
 }
@@ -408,7 +207,7 @@ static void note_cell(Choose *c, const ExprWalk *w) {
   const TypeExpr *type = var->annotation;
   const Expr *value = w->binding ? w->binding->value : NULL;
   bool cell = type && type->kind == TX_REF;
-  if (value && is_chain(value)) cell |= is_cell(c, value);
+  if (value && choose_is_chain(value)) cell |= choose_is_cell(c, value);
   if (cell) ptrmap_put(&c->cells, var->name, (void *)var);
 }
 
@@ -506,7 +305,7 @@ static void check_givers(Choose *c, const Expr *root) {
   ExprWalk w;
   expr_walk_start(&w, c->f->p->mem, WALK_ENTER, root);
   while (expr_walk_next(&w)) {
-    if (!giver_of(c, w.at)) continue;
+    if (!choose_giver(c, w.at)) continue;
     const Binding *b =
         w.role == ROLE_VALUE ? &w.parent->block->bindings[w.index] : NULL;
     if (b && b->var && ptrmap_has(&c->chosen, b->var->name)) continue;

@@ -112,10 +112,6 @@ static void hide(Reach *r, const Name *name, Fun *fun, const Part *part) {
   ptrmap_put(&r->parts, name, (void *)part);
 }
 
-static bool is_field(const Expr *e) {
-  return e->kind == EX_PROJ || e->kind == EX_FIELD;
-}
-
 /* The place of the field that a projection, or the name of a field, means; -1:
  * the checker has not seen it. */
 static int field_index(const Expr *e) {
@@ -143,7 +139,7 @@ static const Part *chain_part(Functional *f, const PtrMap *parts,
                               const Expr *e) {
   int depth = 0;
   const Expr *at = e;
-  for (; is_field(at); at = at->args[0]) depth++;
+  for (; functional_is_field(at); at = at->args[0]) depth++;
   const Part *from = NULL;
   if (at->kind == EX_LOCAL && parts) from = ptrmap_get(parts, at->name);
   if (at->kind == EX_GLOBAL) {
@@ -169,7 +165,7 @@ const Part *functional_global_part(Functional *f, const Expr *e) {
  * value.  Names of the library's own globals are not those of the text. */
 static const Part *meant_part(const Reach *r, const Expr *e) {
   const Expr *root = e;
-  while (is_field(root)) root = root->args[0];
+  while (functional_is_field(root)) root = root->args[0];
   if (root->kind == EX_GLOBAL && r->in_library) return NULL;
   return chain_part(r->f, &r->parts, e);
 }
@@ -312,7 +308,8 @@ static void refuse_part(Functional *f, const Expr *e, const Part *part) {
 static bool note_part(Reach *r, ExprWalk *w) {
   Functional *f = r->f;
   const Expr *e = w->at;
-  if (!is_field(e) && e->kind != EX_LOCAL && e->kind != EX_GLOBAL) return false;
+  if (!functional_is_field(e) && e->kind != EX_LOCAL && e->kind != EX_GLOBAL)
+    return false;
   const Part *part = meant_part(r, e);
   if (!part) return false;
   bool cell =
@@ -328,7 +325,7 @@ static bool note_part(Reach *r, ExprWalk *w) {
   } else if (!cell) {
     refuse_part(f, e, part);
   }
-  if (is_field(e)) expr_walk_skip(w);
+  if (functional_is_field(e)) expr_walk_skip(w);
   return true;
 }
 

@@ -150,6 +150,15 @@ static inline bool functional_is_field(const Expr *e) {
 /* What a chain of projections and fields of a global's name stands for; NULL:
  * it is no part of a value with cells. */
 const Part *functional_global_part(Functional *f, const Expr *e);
+/* The same where local names (PtrMap: Name -> Part) mean parts, too. */
+const Part *functional_chain_part(Functional *f, const PtrMap *parts,
+                                  const Expr *e);
+/* Is it a match on the part that decides nothing, so that it may be opened? */
+bool functional_may_open(const Functional *f, const Expr *e, const Part *part);
+/* What a variable of the pattern of such a match stands for; NULL: it is not
+ * there. */
+const Part *functional_part_of_var(Functional *f, const Pattern *p,
+                                   const Part *part, const Var *var);
 /* The same in nodes of its own, for facts are kept by node. */
 const Expr *functional_copy(Functional *f, const Expr *e);
 

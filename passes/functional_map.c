@@ -20,291 +20,7 @@
  *
  * The call of a function that writes gives just what its caller gives, so a
  * tail call stays one, and recursion that is a loop stays a loop. */
-#include "ir/walk.h"
-#include "passes/functional.h"
-
-/* A place where bindings are collected, and the state there. */
-typedef struct Frame {
-  VEC(Binding) bindings;
-  const Expr *base; /* the whole state; NULL: there is none yet */
-  const Expr **now; /* by cell: its content; NULL: the base's */
-  bool complete;    /* the value is `(value, state)` already */
-} Frame;
-
-/* An expression that is under way. */
-typedef struct Node {
-  bool tail;          /* its value is the frame's */
-  const Expr *writer; /* its last part that writes; NULL: passed, or none */
-} Node;
-
-/* What a name meant before, and what had bound it. */
-typedef struct Hidden {
-  const Name *name;
-  const Name *meant;
-  const Expr *binder;
-} Hidden;
-
-typedef struct Thread {
-  Functional *f;
-  VEC(Frame) frames;
-  VEC(Node) nodes;
-  PtrMap locals;  /* Name -> the Name that it has now */
-  PtrMap binders; /* Name -> the block, fn or match that binds it */
-  VEC(Hidden) hidden;
-  PtrMap taken;    /* names that a binder of the definition has */
-  PtrMap suffixes; /* Name -> the last suffix that it was given */
-  PtrMap renamed;  /* Var -> the Var in its place */
-  PtrMap states;   /* an EX_FN -> the parameter of its state */
-} Thread;
-
-static void thread_init(Thread *t, Functional *f) {
-  Mem *mem = f->p->mem;
-  *t = (Thread){.f = f};
-  VEC_INIT(&t->frames, mem);
-  VEC_INIT(&t->nodes, mem);
-  VEC_INIT(&t->hidden, mem);
-  PtrMap *const maps[] = {&t->locals,   &t->binders, &t->taken,
-                          &t->suffixes, &t->renamed, &t->states};
-  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
-    ptrmap_init(maps[i], mem);
-}
-
-static void thread_done(Thread *t) {
-  for (size_t i = 0; i < t->frames.len; i++)
-    VEC_DONE(&t->frames.data[i].bindings);
-  VEC_DONE(&t->frames);
-  VEC_DONE(&t->nodes);
-  VEC_DONE(&t->hidden);
-  PtrMap *const maps[] = {&t->locals,   &t->binders, &t->taken,
-                          &t->suffixes, &t->renamed, &t->states};
-  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_done(maps[i]);
-}
-
-/* --- Names ---------------------------------------------------------------- */
-
-/* The last suffix of each name is remembered, so that a name that is bound a
- * thousand times is not tried a thousand times at each. */
-static const Name *fresh(Thread *t, const Name *name) {
-  Program *p = t->f->p;
-  const Name *made = name;
-  intptr_t suffix = (intptr_t)ptrmap_get(&t->suffixes, name);
-  while (ptrmap_has(&t->taken, made) && !mem_exhausted(p->mem))
-    made = name_of(p->names, arena_printf(t->f->arena, "%s_%d", name->text,
-                                          (int)++suffix));
-  ptrmap_put(&t->suffixes, name, (void *)suffix);
-  ptrmap_put(&t->taken, made, (void *)made);
-  return made;
-}
-
-static Var *own_var(Thread *t, const Name *like, Span span,
-                    const TypeExpr *annotation) {
-  return var_new(t->f->arena, fresh(t, like), span, annotation);
-}
-
-static Var *named_var(Thread *t, const char *like, Span span) {
-  return own_var(t, name_of(t->f->p->names, like), span, NULL);
-}
-
-static void scope_enter(Thread *t, const Name *name, const Name *now,
-                        const Expr *binder) {
-  VEC_PUSH(&t->hidden, (Hidden){name, ptrmap_get(&t->locals, name),
-                                ptrmap_get(&t->binders, name)});
-  ptrmap_put(&t->locals, name, (void *)now);
-  ptrmap_put(&t->binders, name, (void *)binder);
-}
-
-/* The function that a value is; NULL: none whose calls are known. */
-static const Fun *fun_of(const Thread *t, const Expr *value) {
-  return value ? ptrmap_get(&t->f->fun_of, value) : NULL;
-}
-
-static unsigned fun_touch(const Thread *t, const Expr *value) {
-  const Fun *fun = fun_of(t, value);
-  return fun ? fun->touch : 0;
-}
-
-/* What the variable of that `fn` is given: functions of the state are of
- * another type than is written, and a part of the state is left to the state.
- */
-static const TypeExpr *given_type(Thread *t, const Expr *fn, const Var *var) {
-  Functional *f = t->f;
-  const Fun *fun = fn->kind == EX_FN ? fun_of(t, fn) : NULL;
-  if (!fun || (!fun->takes && !fun->parts)) return var->annotation;
-  int i = 0;
-  while (i < fn->fn->param_count && fn->fn->params[i] != var) i++;
-  if (i == fn->fn->param_count) return var->annotation;
-  if (fun->takes && fun->params[i]->touch)
-    return functional_type(f, var->annotation);
-  if (!fun->parts || !fun->parts[i]) return var->annotation;
-  TypeExpr *unit = ARENA_NEW(f->arena, TypeExpr);
-  *unit = (TypeExpr){.kind = TX_TUPLE, .span = var->span, .height = 1};
-  return unit;
-}
-
-/* A function that touches the state is of another type than is written, and so
- * is what stands for a part of it. */
-static bool is_retyped(const Thread *t, const Expr *value) {
-  return value && (fun_touch(t, value) || ptrmap_has(&t->f->name, value));
-}
-
-/* The variable in the place of one; `again`: an alternative of the pattern
- * binds it, too. */
-static Var *renamed(Thread *t, const Var *v, const Expr *value, bool again) {
-  Var *made = ptrmap_get(&t->renamed, v);
-  if (made) return made;
-  made = arena_copy(t->f->arena, v, sizeof *v);
-  const Name *now = again ? ptrmap_get(&t->locals, v->name) : NULL;
-  made->name = now ? now : fresh(t, v->name);
-  if (is_retyped(t, value)) made->annotation = NULL;
-  ptrmap_put(&t->renamed, v, made);
-  return made;
-}
-
-/* A match has one arm under way: a name that it binds already is of another
- * alternative of the arm's pattern. */
-static void bind(Thread *t, ExprMap *m) {
-  const ExprWalk *w = &m->walk;
-  if (!w->var) return;
-  bool again =
-      w->pattern && ptrmap_get(&t->binders, w->var->name) == (void *)w->at;
-  Var *made = renamed(t, w->var, w->binding ? w->binding->value : NULL, again);
-  if (w->at->kind == EX_FN) made->annotation = given_type(t, w->at, w->var);
-  scope_enter(t, w->var->name, made->name, w->at);
-  expr_map_bind(m, made);
-}
-
-static void unbind(Thread *t, const ExprWalk *w) {
-  if (!w->var || t->hidden.len == 0) return;
-  Hidden h = VEC_POP(&t->hidden);
-  ptrmap_put(&t->locals, h.name, (void *)h.meant);
-  ptrmap_put(&t->binders, h.name, (void *)h.binder);
-}
-
-/* --- Expressions ---------------------------------------------------------- */
-
-static Expr *local(Thread *t, const Name *name, Span span) {
-  Expr *e = expr_new(t->f->arena, EX_LOCAL, span);
-  e->name = name;
-  return e;
-}
-
-static const Expr *field(Thread *t, const Expr *tuple, int index) {
-  return expr_proj(t->f->arena, tuple->span, tuple, index);
-}
-
-/* The fields are used as they are. */
-static const Expr *tuple(Thread *t, Span span, int count,
-                         const Expr *const *fields) {
-  Expr *e = expr_new(t->f->arena, EX_TUPLE, span);
-  e->args = fields;
-  e->count = count;
-  return e;
-}
-
-static const Expr *pair(Thread *t, const Expr *a, const Expr *b) {
-  const Expr *fields[] = {a, b};
-  return tuple(t, a->span, 2, arena_copy(t->f->arena, fields, sizeof fields));
-}
-
-/* May it be evaluated later, or not at all, without a difference? */
-static bool is_atom(const Expr *e) {
-  while (e->kind == EX_PROJ) e = e->args[0];
-  switch (e->kind) {
-    case EX_LOCAL:
-    case EX_IDENT:
-    case EX_GLOBAL:
-    case EX_CONST:
-    case EX_STRING:
-    case EX_META:
-    case EX_FN: return true;
-    case EX_TUPLE: return e->count == 0;
-    default: return false;
-  }
-}
-
-/* --- Frames --------------------------------------------------------------- */
-
-static void emit(Thread *t, Binding b) {
-  VEC_PUSH(&VEC_LAST(&t->frames).bindings, b);
-}
-
-/* `let %like = value`, and the variable. */
-static const Expr *emit_let(Thread *t, Var *var, const Expr *value) {
-  emit(t,
-       (Binding){
-           .kind = BIND_LET, .span = value->span, .var = var, .value = value});
-  return local(t, var->name, value->span);
-}
-
-static void frame_push(Thread *t, const Expr *base, const Expr *const *now) {
-  size_t count = t->f->cells.len;
-  Frame frame = {.base = base,
-                 .now = ARENA_ARRAY(t->f->arena, const Expr *, count)};
-  VEC_INIT(&frame.bindings, t->f->p->mem);
-  if (!frame.now) mem_raise_exhausted(t->f->p->mem);
-  for (size_t i = 0; frame.now && now && i < count; i++) frame.now[i] = now[i];
-  VEC_PUSH(&t->frames, frame);
-}
-
-static const Expr *content(Thread *t, int cell, Span span) {
-  const Frame *frame = &VEC_LAST(&t->frames);
-  if (!frame->now) return tuple(t, span, 0, NULL);
-  if (frame->now[cell]) return frame->now[cell];
-  if (frame->base)
-    return t->f->cells.len == 1 ? frame->base : field(t, frame->base, cell);
-  const Cell *c = t->f->cells.data[cell];
-  const Expr *made = functional_empty(t->f, c->whole, span);
-  if (made) return made;
-  if (!mem_exhausted(t->f->p->mem))
-    functional_refuse(t->f, span, "compute it from values above it alone",
-                      "a first value that uses the state before `@%s` is "
-                      "there, of whose type a value is needed",
-                      c->item->name->text);
-  return tuple(t, span, 0, NULL);
-}
-
-static const Expr *state(Thread *t, Span span) {
-  const Frame *frame = &VEC_LAST(&t->frames);
-  size_t count = t->f->cells.len;
-  bool changed = !frame->base;
-  for (size_t i = 0; frame->now && i < count; i++) changed |= !!frame->now[i];
-  if (!changed) return frame->base;
-  if (count == 1) return content(t, 0, span);
-  const Expr **fields = ARENA_ARRAY(t->f->arena, const Expr *, count);
-  for (size_t i = 0; fields && i < count; i++)
-    fields[i] = content(t, (int)i, span);
-  return tuple(t, span, fields ? (int)count : 0, fields);
-}
-
-/* From `(value, state)`: the state is the frame's from here on.  Gives the
- * value. */
-static const Expr *take_state(Thread *t, const Expr *both) {
-  const Expr *r = emit_let(t, named_var(t, "r", both->span), both);
-  Var *next = named_var(t, "state", both->span);
-  const Expr *base = emit_let(t, next, field(t, r, 1));
-  Frame *frame = &VEC_LAST(&t->frames);
-  frame->base = base;
-  for (size_t i = 0; frame->now && i < t->f->cells.len; i++)
-    frame->now[i] = NULL;
-  return field(t, r, 0);
-}
-
-static const Expr *frame_block(Thread *t, Frame *frame, const Expr *result) {
-  const Binding *bindings = VEC_TO_ARENA(&frame->bindings, t->f->arena);
-  int count = bindings ? (int)frame->bindings.len : 0;
-  if (count == 0) return result;
-  return expr_block(t->f->arena, result->span, count, bindings, result);
-}
-
-/* The value with what was emitted before it; `gives`: with the state, too. */
-static const Expr *frame_pop(Thread *t, const Expr *value, bool gives) {
-  if (gives && !VEC_LAST(&t->frames).complete)
-    value = pair(t, value, state(t, value->span));
-  Frame frame = VEC_POP(&t->frames);
-  const Expr *made = frame_block(t, &frame, value);
-  VEC_DONE(&frame.bindings);
-  return made;
-}
+#include "passes/functional_thread.h"
 
 /* --- The map -------------------------------------------------------------- */
 
@@ -326,13 +42,13 @@ static void enter(Thread *t, const ExprWalk *w) {
   if (is_branch(t, w)) {
     node.tail = true;
     Frame frame = VEC_LAST(&t->frames);
-    frame_push(t, frame.base, frame.now);
-  } else if (w->role == ROLE_BODY && fun_touch(t, w->parent)) {
+    thread_push(t, frame.base, frame.now);
+  } else if (w->role == ROLE_BODY && thread_touch(t, w->parent)) {
     node.tail = true;
-    Var *var = named_var(t, "state", w->parent->span);
+    Var *var = thread_var(t, "state", w->parent->span);
     var->annotation = t->f->state_type;
     ptrmap_put(&t->states, w->parent, var);
-    frame_push(t, local(t, var->name, var->span), NULL);
+    thread_push(t, thread_use(t, var->name, var->span), NULL);
   } else {
     bool only = w->role == ROLE_ARM && functional_opens(t->f, w->parent);
     node.tail = (w->role == ROLE_RESULT || only) && outer;
@@ -344,14 +60,14 @@ static void enter(Thread *t, const ExprWalk *w) {
  * apart. */
 static void put_both(Thread *t, ExprMap *m, bool tail) {
   if (tail) VEC_LAST(&t->frames).complete = true;
-  else expr_map_put(m, take_state(t, m->made));
+  else expr_map_put(m, thread_take_state(t, m->made));
 }
 
 /* fn (%p, %state) { (value(%p), %state) }, of a function that gives no state:
  * it is called like those that do. */
 static const Expr *as_stateful(Thread *t, const Expr *was, const Expr *value,
                                const Fun *param) {
-  const Fun *fun = fun_of(t, was);
+  const Fun *fun = thread_fun(t, was);
   if (fun && fun->touch & TOUCH_WRITE) return value;
   Functional *f = t->f;
   int count = fun && fun->fn ? fun->fn->fn->param_count : param->arity;
@@ -362,22 +78,23 @@ static const Expr *as_stateful(Thread *t, const Expr *was, const Expr *value,
     return value;
   }
   Span span = value->span;
-  if (!is_atom(value) || value->kind == EX_FN)
-    value = emit_let(t, named_var(t, "f", span), value);
+  if (!thread_is_atom(value) || value->kind == EX_FN)
+    value = thread_let(t, thread_var(t, "f", span), value);
   Fn *fn = ARENA_NEW(f->arena, Fn);
   Var **params = ARENA_ARRAY(f->arena, Var *, (size_t)count + 1);
   const Expr **args = ARENA_ARRAY(f->arena, const Expr *, (size_t)count + 1);
   if (!params || !args) return value;
   for (int i = 0; i <= count; i++) {
-    params[i] = named_var(t, i < count ? "p" : "state", span);
-    args[i] = local(t, params[i]->name, span);
+    params[i] = thread_var(t, i < count ? "p" : "state", span);
+    args[i] = thread_use(t, params[i]->name, span);
   }
   params[count]->annotation = f->state_type;
   int given = fun && fun->touch ? count + 1 : count;
   const Expr *call = expr_call(f->arena, span, value, given, args);
-  *fn = (Fn){.params = params,
-             .param_count = count + 1,
-             .body = pair(t, call, local(t, params[count]->name, span))};
+  *fn = (Fn){
+      .params = params,
+      .param_count = count + 1,
+      .body = thread_pair(t, call, thread_use(t, params[count]->name, span))};
   Expr *made = expr_new(f->arena, EX_FN, span);
   made->fn = fn;
   return made;
@@ -396,7 +113,7 @@ static void leave_call(Thread *t, ExprMap *m, bool tail) {
     if (fun->takes && fun->params[i]->touch)
       args[i] = as_stateful(t, was->args[i], args[i], fun->params[i]);
   }
-  if (fun->touch) args[call->count++] = state(t, call->span);
+  if (fun->touch) args[call->count++] = thread_state(t, call->span);
   call->args = args;
   call->sugar = SUGAR_NONE;
   if (fun->origin) {
@@ -411,12 +128,12 @@ static void leave_call(Thread *t, ExprMap *m, bool tail) {
  * all of them atoms or such tuples: its size is that of its type. */
 static const Expr *content_field(Thread *t, const Expr *content, int index) {
   return content->kind == EX_TUPLE ? content->args[index]
-                                   : field(t, content, index);
+                                   : thread_field(t, content, index);
 }
 
 static const Expr *content_part(Thread *t, const Part *part, int count,
                                 Span span) {
-  const Expr *made = content(t, part->cell->index, span);
+  const Expr *made = thread_content(t, part->cell->index, span);
   for (int i = 0; i < count; i++) made = content_field(t, made, part->path[i]);
   return made;
 }
@@ -433,7 +150,7 @@ static const Expr *with_part(Thread *t, const Part *part, const Expr *value) {
     if (!fields) return value;
     for (int i = 0; i < count; i++)
       fields[i] = i == part->path[last] ? value : content_field(t, old, i);
-    value = tuple(t, value->span, count, fields);
+    value = thread_tuple(t, value->span, count, fields);
   }
   return value;
 }
@@ -446,16 +163,17 @@ static void leave_write(Thread *t, ExprMap *m) {
   const TypeExpr *type = c->loose ? c->type : NULL;
   for (int i = 0; type && i < part->count; i++)
     type = type->args[part->path[i]];
-  if (!is_atom(value) || type)
-    value = emit_let(t, own_var(t, c->item->name, value->span, type), value);
+  if (!thread_is_atom(value) || type)
+    value = thread_let(t, thread_own_var(t, c->item->name, value->span, type),
+                       value);
   const Expr **now = VEC_LAST(&t->frames).now;
   if (now) now[c->index] = with_part(t, part, value);
-  expr_map_put(m, tuple(t, m->made->span, 0, NULL));
+  expr_map_put(m, thread_tuple(t, m->made->span, 0, NULL));
 }
 
 /* The state is the last parameter. */
 static void leave_fn(Thread *t, ExprMap *m) {
-  unsigned touch = fun_touch(t, m->walk.at);
+  unsigned touch = thread_touch(t, m->walk.at);
   if (!touch) return;
   Expr *made = expr_map_own(m);
   Fn *fn = arena_copy(t->f->arena, made->fn, sizeof *fn);
@@ -478,7 +196,7 @@ static void leave_node(Thread *t, ExprMap *m, bool tail) {
     return;
   }
   if (ptrmap_has(&t->f->name, e)) {
-    expr_map_put(m, tuple(t, e->span, 0, NULL));
+    expr_map_put(m, thread_tuple(t, e->span, 0, NULL));
     return;
   }
   if (functional_opens(t->f, e)) {
@@ -494,7 +212,8 @@ static void leave_node(Thread *t, ExprMap *m, bool tail) {
     }
     case EX_GLOBAL:
       c = ptrmap_get(&t->f->cell_of, e->g.name);
-      if (c && !c->has_ref) expr_map_put(m, content(t, c->index, e->span));
+      if (c && !c->has_ref)
+        expr_map_put(m, thread_content(t, c->index, e->span));
       break;
     case EX_WRITE: leave_write(t, m); break;
     case EX_CALL: leave_call(t, m, tail); break;
@@ -516,11 +235,11 @@ static void leave_node(Thread *t, ExprMap *m, bool tail) {
 static void emit_binding(Thread *t, ExprMap *m) {
   const ExprWalk *w = &m->walk;
   Binding b = w->parent->block->bindings[w->index];
-  if (b.kind == BIND_ITEM && is_atom(m->made)) return;
+  if (b.kind == BIND_ITEM && thread_is_atom(m->made)) return;
   if (ptrmap_has(&t->f->name, w->at)) return;
-  if (b.var) b.var = renamed(t, b.var, b.value, false);
+  if (b.var) b.var = thread_renamed(t, b.var, b.value, false);
   b.value = m->made;
-  emit(t, b);
+  thread_emit(t, b);
 }
 
 /* A condition and a scrutinee come before all branches, whose states are their
@@ -533,12 +252,12 @@ static bool is_branching(const Expr *e) {
 static void leave_place(Thread *t, ExprMap *m) {
   const ExprWalk *w = &m->walk;
   if (is_branch(t, w)) {
-    expr_map_put(m, frame_pop(t, m->made, true));
+    expr_map_put(m, thread_pop(t, m->made, true));
     return;
   }
-  if (w->role == ROLE_BODY && fun_touch(t, w->parent)) {
-    bool gives = fun_touch(t, w->parent) & TOUCH_WRITE;
-    expr_map_put(m, frame_pop(t, m->made, gives));
+  if (w->role == ROLE_BODY && thread_touch(t, w->parent)) {
+    bool gives = thread_touch(t, w->parent) & TOUCH_WRITE;
+    expr_map_put(m, thread_pop(t, m->made, gives));
     return;
   }
   if (w->role == ROLE_VALUE && writes(t, w->parent)) emit_binding(t, m);
@@ -546,8 +265,9 @@ static void leave_place(Thread *t, ExprMap *m) {
   if (!operand || t->nodes.len == 0) return;
   Node *outer = &VEC_LAST(&t->nodes);
   if (outer->writer == w->at) outer->writer = NULL;
-  else if (outer->writer && !is_atom(m->made) && !is_branching(w->parent))
-    expr_map_put(m, emit_let(t, named_var(t, "v", m->made->span), m->made));
+  else if (outer->writer && !thread_is_atom(m->made) &&
+           !is_branching(w->parent))
+    expr_map_put(m, thread_let(t, thread_var(t, "v", m->made->span), m->made));
 }
 
 /* A free_var has no value where it could be emitted. */
@@ -563,8 +283,8 @@ static const Expr *map_root(Thread *t, const Expr *root) {
         leave_place(t, &m);
         break;
       }
-      case WALK_BIND: bind(t, &m); break;
-      case WALK_UNBIND: unbind(t, &m.walk); break;
+      case WALK_BIND: thread_bind(t, &m); break;
+      case WALK_UNBIND: thread_unbind(t, &m.walk); break;
     }
   }
   return expr_map_end(&m);
@@ -596,18 +316,18 @@ const Expr *functional_def(Functional *f, const Expr *e) {
 const Expr *functional_init(Functional *f) {
   Thread t;
   thread_init(&t, f);
-  frame_push(&t, NULL, NULL);
+  thread_push(&t, NULL, NULL);
   for (size_t i = 0; i < f->cells.len; i++) {
     const Cell *c = f->cells.data[i];
     const Expr *value = map_root(&t, c->initial);
     if (!value || !VEC_LAST(&t.frames).now) break;
-    Var *var = own_var(&t, c->item->name, value->span, c->type);
-    VEC_LAST(&t.frames).now[i] = emit_let(&t, var, value);
+    Var *var = thread_own_var(&t, c->item->name, value->span, c->type);
+    VEC_LAST(&t.frames).now[i] = thread_let(&t, var, value);
   }
   const Expr *body = NULL;
   if (!mem_exhausted(f->p->mem)) {
-    body = state(&t, f->cells.data[0]->item->span);
-    body = fn_of(f, body->span, NULL, frame_pop(&t, body, false));
+    body = thread_state(&t, f->cells.data[0]->item->span);
+    body = fn_of(f, body->span, NULL, thread_pop(&t, body, false));
   }
   thread_done(&t);
   return body;
@@ -624,10 +344,10 @@ static void script_let(Thread *t, size_t i) {
   size_t end = i;
   do {
     const Item *of = f->items.data[end++];
-    const TypeExpr *type = is_retyped(t, of->expr) ? NULL : of->annotation;
-    VEC_PUSH(&vars, own_var(t, of->name, of->name_span, type));
+    const TypeExpr *type = thread_retypes(t, of->expr) ? NULL : of->annotation;
+    VEC_PUSH(&vars, thread_own_var(t, of->name, of->name_span, type));
     if (first && vars.len)
-      scope_enter(t, of->name, VEC_LAST(&vars)->name, NULL);
+      thread_enter(t, of->name, VEC_LAST(&vars)->name, NULL);
   } while (end < f->items.len && f->items.data[end]->continues);
   for (size_t k = i; k < end && vars.len == end - i; k++) {
     const Item *of = f->items.data[k];
@@ -637,8 +357,8 @@ static void script_let(Thread *t, size_t i) {
                  .span = of->span,
                  .var = vars.data[k - i],
                  .value = value};
-    if (!ptrmap_has(&f->name, of->expr)) emit(t, b);
-    if (!first) scope_enter(t, of->name, vars.data[k - i]->name, NULL);
+    if (!ptrmap_has(&f->name, of->expr)) thread_emit(t, b);
+    if (!first) thread_enter(t, of->name, vars.data[k - i]->name, NULL);
   }
   VEC_DONE(&vars);
 }
@@ -650,8 +370,9 @@ const Expr *functional_script(Functional *f) {
   VEC(const Expr *) values;
   VEC_INIT(&values, f->p->mem);
   Span span = f->items.data[0]->span;
-  Var *param = own_var(&t, name_of(f->p->names, "state"), span, f->state_type);
-  frame_push(&t, local(&t, param->name, span), NULL);
+  Var *param =
+      thread_own_var(&t, name_of(f->p->names, "state"), span, f->state_type);
+  thread_push(&t, thread_use(&t, param->name, span), NULL);
   for (size_t i = 0; i < f->items.len && !mem_exhausted(f->p->mem); i++) {
     const Item *item = f->items.data[i];
     if (item->kind == ITEM_LET_LOCAL && !item->continues) script_let(&t, i);
@@ -659,13 +380,14 @@ const Expr *functional_script(Functional *f) {
     const Expr *value = map_root(&t, item->expr);
     if (!value) break;
     if (functional_is_unit(f, item)) {
-      if (!is_atom(value))
-        emit(&t,
-             (Binding){.kind = BIND_ITEM, .span = item->span, .value = value});
+      if (!thread_is_atom(value))
+        thread_emit(
+            &t,
+            (Binding){.kind = BIND_ITEM, .span = item->span, .value = value});
       continue;
     }
-    if (!is_atom(value))
-      value = emit_let(&t, named_var(&t, "v", item->span), value);
+    if (!thread_is_atom(value))
+      value = thread_let(&t, thread_var(&t, "v", item->span), value);
     VEC_PUSH(&values, value);
   }
   const Expr *made = NULL;
@@ -673,8 +395,8 @@ const Expr *functional_script(Functional *f) {
     const Expr *const *fields = VEC_TO_ARENA(&values, f->arena);
     made = values.len == 1
                ? fields[0]
-               : tuple(&t, span, fields ? (int)values.len : 0, fields);
-    made = fn_of(f, span, param, frame_pop(&t, made, true));
+               : thread_tuple(&t, span, fields ? (int)values.len : 0, fields);
+    made = fn_of(f, span, param, thread_pop(&t, made, true));
   }
   VEC_DONE(&values);
   thread_done(&t);

@@ -90,7 +90,6 @@ static const Part *meant_part(const Reach *r, const Expr *e) {
   return functional_chain_part(r->f, &r->parts, e);
 }
 
-/* The function that a name means; NULL: none that is known. */
 Fun *reach_meant(const Reach *r, const Expr *e) {
   if (e->kind == EX_LOCAL) return ptrmap_get(&r->locals, e->name);
   if (e->kind != EX_GLOBAL || r->in_library) return NULL;

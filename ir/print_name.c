@@ -77,16 +77,23 @@ static bool keeps_number(const Printer *p, const Var *v) {
   return is_number(v->name) && (!p->lets || v->lazy);
 }
 
+static bool is_blank(const Name *name) {
+  return name->text[0] == '_' && !name->text[1];
+}
+
 bool print_is_graph(const Printer *p, const Binding *b) {
   return p->resolved && b->sugar == SUGAR_GRAPH && keeps_number(p, b->var);
 }
 
 /* Named dimensions and graph variables keep their spelling: the text binds them
- * in its own way. */
+ * in its own way.  Of two variables of one name in a list the second has a Name
+ * of its own (parser/build.c), which is spelt alike: a pass may make `let`s of
+ * both, where the second would hide the first. */
 void print_bind(Printer *p, const Var *v) {
   if (!p->resolved || v->is_dim || keeps_number(p, v)) return;
   const Name *like = v->name;
   if (is_number(like)) like = name_of(p->program->names, "node");
+  else if (!is_blank(like)) like = name_of(p->program->names, like->text);
   const Name *name = free_name(p, like);
   ptrmap_put(&p->names, v, (void *)name);
   ptrmap_put(&p->in_scope, name, (void *)name);

@@ -75,8 +75,19 @@ for my $i (grep { $_ % $every == 0 } 0 .. $#cases) {
 is("@other", '', "$checked programs of the suites do the same");
 cmp_ok($checked, '>', @cases / $every / 4, 'which is a fair part of them');
 
-# What generated programs showed.
+# What generated programs showed, and programs of the suites.
 my %found = (
+  'a pattern that binds a name twice' => ['PartialEval', <<'END'],
+def @pick(%p: (int32, int32)) { match (%p) { (%a, %a) => %a } }
+@pick((3, 4));
+END
+  'parameters of one name' => ['ToCPS', <<'END'],
+def @other(%x: float32, %y: int32, %x: int32) {
+  let %f = fn (%z, %z) { (%z, %x) };
+  %f(%y, 7)
+}
+@other(1f, 6, 3);
+END
   'a dimension that a fused group reads' => ['FuseOps', <<'END'],
 def @f[n: Dim](%x: Tensor[(n), int32]) -> Tensor[(1), int32] {
   strided_slice(full(n, shape=[3]), begin=[1], end=[2])

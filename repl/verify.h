@@ -34,7 +34,9 @@ typedef struct Subject {
                          then grade real is tried in these, too */
   double budget;      /* seconds that a side may take */
   Arena arena;        /* of the instance at hand */
-  int made;           /* instances, for their names */
+  const char *left, *right; /* what its sides are called as functions: nothing
+                               that the rule uses has a name that begins so */
+  int made;                 /* instances, for their names */
 } Subject;
 
 /* How an instance is drawn: the same twice for the same origin. */

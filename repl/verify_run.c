@@ -87,9 +87,25 @@ Bench *subject_bench(Subject *s, bool real) {
   return NULL;
 }
 
+/* The first of `word`, `word_`, `word__`, ... with which no name begins that
+ * the rule uses. */
+static const char *free_name(const Subject *s, const char *word) {
+  const RuleFacts *rule = s->rule.item->rule;
+  const Name *name = name_of(s->h->program->ir->names, word);
+  for (int i = 0; i < rule->used_count; i++) {
+    char longer[64];
+    if (strncmp(rule->used[i]->name->text, word, strlen(word)) != 0) continue;
+    int n = snprintf(longer, sizeof longer, "%s_", word);
+    return n < (int)sizeof longer ? free_name(s, longer) : word;
+  }
+  return name ? name->text : word;
+}
+
 bool subject_start(Subject *s, Host *h, const Item *item, double budget) {
   *s = (Subject){
       .h = h, .rule = rule_of(h->program->mem, item), .budget = budget};
+  s->left = free_name(s, "left");
+  s->right = free_name(s, "right");
   arena_init(&s->arena, h->program->mem);
   s->in_c = uses_host(s);
   return subject_bench(s, false) != NULL;
@@ -130,7 +146,7 @@ static const rly_function *add_side(Subject *s, Bench *b, const Expr *fn,
 }
 
 bool instance_make(Subject *s, Origin origin, Instance *out) {
-  char left[32], right[32];
+  char left[80], right[80];
   *out = (Instance){.origin = origin};
   arena_reset(&s->arena);
   Rng r = origin.rng;
@@ -140,8 +156,8 @@ bool instance_make(Subject *s, Origin origin, Instance *out) {
           ? rule_draw_wide(p, &s->arena, &s->rule, &r, origin.size, &out->draw)
           : rule_draw(p, &s->arena, &s->rule, &r, origin.size, &out->draw);
   if (!drawn) return false;
-  snprintf(left, sizeof left, "left%d", s->made);
-  snprintf(right, sizeof right, "right%d", s->made++);
+  snprintf(left, sizeof left, "%s%d", s->left, s->made);
+  snprintf(right, sizeof right, "%s%d", s->right, s->made++);
   const Expr *was = rule_side(&out->draw.bound, s->rule.left);
   const Expr *is = rule_side(&out->draw.bound, s->rule.right);
   Bench *b = subject_bench(s, origin.real);

@@ -164,13 +164,13 @@ static void print_call(Subject *s, const Instance *i, const rly_function *f,
 
 void instance_print(Subject *s, const Instance *i, StrBuf *out) {
   subject_print_used(s, out);
-  print_side(s, i, s->rule.left, "left", out);
-  print_side(s, i, s->rule.right, "right", out);
+  print_side(s, i, s->rule.left, s->left, out);
+  print_side(s, i, s->rule.right, s->right, out);
   for (int k = 0; k < s->rule.fn->param_count; k++) {
     strbuf_addf(out, "let %%%s = ", s->rule.fn->params[k]->name->text);
     print_literal(s, i, k, out);
     strbuf_add(out, ";\n");
   }
-  print_call(s, i, i->left, "left", out);
-  print_call(s, i, i->right, "right", out);
+  print_call(s, i, i->left, s->left, out);
+  print_call(s, i, i->right, s->right, out);
 }

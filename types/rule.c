@@ -24,7 +24,8 @@ typedef struct RuleCheck {
   Rule rule;
 } RuleCheck;
 
-/* The type of a side; NULL after reporting. */
+/* The type of a side, as the body of a function whose name no text has: a rule
+ * may have that of an operator which it calls.  NULL after reporting. */
 static const Type *type_side(const RuleCheck *k, const RuleBound *b,
                              const Expr *side) {
   Program *p = b->p;
@@ -33,6 +34,7 @@ static const Type *type_side(const RuleCheck *k, const RuleBound *b,
   Unit *unit = unit_new(p, k->unit->source);
   Item item = *b->rule->item;
   item.kind = ITEM_DEF;
+  item.name = name_of(p->names, "a side");
   item.expr = fn;
   unit->items = &item;
   unit->item_count = 1;

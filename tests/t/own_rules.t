@@ -160,6 +160,22 @@ unlike($program, qr/\@unused/, 'with what it uses alone');
 is(rly('run', spew(scratch('pasted.rly'), $program))->{out}, "3f\n2f\n",
    'by a program that can be pasted');
 
+# A rule may have the name of an operator that it calls; the functions that its
+# sides are have names of their own.
+my $names = spew(scratch('names.rly'), <<'END');
+op @left(%x: float32) -> float32 = { %x * sigmoid(%x) };
+op @right(%x: float32) -> float32 = { sigmoid(%x) };
+rule @left(%x: float32) when pure(%x) { %x * @right(%x) } => { @left(%x) }
+rule @wrong(%x: float32) when pure(%x) { %x + @right(%x) } => { @left(%x) }
+END
+gives(rly('verify', '--rule', 'left', $names), 0,
+      qr/^\@left: held at bits: 4096/, '', 'a rule of the name of its operator');
+my $pasted = rly('verify', '--rule', 'wrong', $names)->{out};
+my ($left) = $pasted =~ /^@\w+: refuted at bits.*?\n(.*?)^  it holds/ms;
+$left =~ s/^  //mg;
+is(rly('run', spew(scratch('left.rly'), $left))->{out}, "0.5f\n0f\n",
+   'operators called as the sides are, in a program that can be pasted');
+
 # A side that does not end is no reason to wait.
 my $spin = spew(scratch('spin.rly'), <<'END');
 op @spin(%x: float32) -> float32 = { if (%x == 7f) { %x } else { @spin(%x) } };

@@ -8,13 +8,21 @@
 
 enum {
   RUNS = 3,             /* the fastest counts, after one that warms up */
+  SECONDS_MOST = 1,     /* of a call of an operator of a text's own */
   BYTES_MOST = 1 << 28, /* of operands */
   ARGS_MOST = 64
 };
 
-typedef struct Measured {
-  const OpInfo *op;
+/* What is called: an operator of the table, or one of a text's own, whose
+ * versions under one name are equal as long as the program is optimised. */
+typedef struct Callee {
+  const OpInfo *op;   /* NULL: it is one of a text's own */
   const Attrs *attrs; /* as a pointer: equal records may be measured twice */
+  const Name *own;
+} Callee;
+
+typedef struct Measured {
+  Callee callee;
   int count;
   Tensor args[ARGS_MOST]; /* headers */
   double ns;
@@ -67,61 +75,138 @@ static double now_ns(void) {
   return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-/* Nanoseconds of the fastest run; -1: it failed. */
-static double run(Measurer *m, const OpInfo *op, const Attrs *attrs, int count,
-                  const Tensor *const *args) {
-  Heap *heap = &m->p->cx->heap;
+/* --- Runs ----------------------------------------------------------------- */
+
+/* The operands, and what runs an operator of a text's own on them. */
+typedef struct Trial {
+  Measurer *m;
+  Callee callee;
+  const Program *p;
+  const Global *own; /* in the program; the instance for the operands' types */
+  int count;
+  Tensor *args[ARGS_MOST];
+  Heap *heap;
+  Session *session; /* of such an operator; else NULL */
+} Trial;
+
+static bool run_op(const Trial *t, double *ns) {
   static const _Atomic int go_on = 0;
-  double best = -1;
+  OpCall call = {.op = t->callee.op,
+                 .attrs = t->callee.attrs,
+                 .arg_count = t->count,
+                 .args = (const Tensor *const *)t->args,
+                 .heap = t->heap,
+                 .arena = &t->m->arena,
+                 .stop = &go_on,
+                 .threads = 1};
+  double start = now_ns();
+  if (!op_run(&call)) return false;
+  *ns = now_ns() - start;
+  for (int k = 0; k < call.out_count; k++) tensor_drop(t->heap, call.outs[k]);
+  return true;
+}
+
+/* As a function; a scalar is its bits. */
+static bool run_own(const Trial *t, double *ns) {
+  const Global *g = t->own;
+  Value values[ARGS_MOST], result;
+  for (int i = 0; i < t->count; i++) {
+    const Tensor *a = t->args[i];
+    values[i] = a->rank ? (Value){.tensor = t->args[i]}
+                        : bits_load((DType)a->dtype, a->data);
+  }
+  double start = now_ns();
+  if (session_call(t->session, g, t->count, values, &result) != RUN_OK)
+    return false;
+  *ns = now_ns() - start;
+  value_drop(session_store(t->session), g->type->result, result);
+  return true;
+}
+
+/* Nanoseconds of the fastest run; -1: it failed. */
+static double fastest(const Trial *t) {
+  double best = -1, ns;
   for (int i = 0; i <= RUNS; i++) {
-    OpCall call = {.op = op,
-                   .attrs = attrs,
-                   .arg_count = count,
-                   .args = args,
-                   .heap = heap,
-                   .arena = &m->arena,
-                   .stop = &go_on,
-                   .threads = 1};
-    double start = now_ns();
-    if (!op_run(&call)) return -1;
-    double ns = now_ns() - start;
-    for (int k = 0; k < call.out_count; k++) tensor_drop(heap, call.outs[k]);
+    if (!(t->callee.op ? run_op : run_own)(t, &ns)) return -1;
     if (i > 0 && (best < 0 || ns < best)) best = ns;
   }
   return best;
 }
 
-static double measure(Measurer *m, const OpInfo *op, const Attrs *attrs,
-                      int count, const Tensor *args) {
-  const Tensor *operands[ARGS_MOST];
-  Tensor *made[ARGS_MOST];
-  int n = 0;
-  while (n < count && (made[n] = ones_like(&m->p->cx->heap, &args[n]))) {
-    operands[n] = made[n];
-    n++;
-  }
-  double ns = n == count ? run(m, op, attrs, count, operands) : -1;
-  while (n > 0) tensor_drop(&m->p->cx->heap, made[--n]);
+static double run_on_ones(Trial *t, int count, const Tensor *headers) {
+  while (t->count < count &&
+         (t->args[t->count] = ones_like(t->heap, &headers[t->count])))
+    t->count++;
+  double ns = t->count == count ? fastest(t) : -1;
+  while (t->count > 0) tensor_drop(t->heap, t->args[--t->count]);
   return ns;
 }
 
-double measurer_cost(void *measurer, const OpInfo *op, const Attrs *attrs,
+/* Can the function be called with tensors of these types as its operands? */
+static bool takes(const Global *g, int count, const Tensor *args) {
+  const Type *fn = g->type;
+  bool fits = fn && fn->kind == TY_FN && fn->count == count;
+  for (int i = 0; fits && i < count; i++)
+    fits = fn->args[i]->kind == TY_TENSOR && !fn->args[i]->any_rank &&
+           fn->args[i]->rank == args[i].rank;
+  return fits;
+}
+
+/* In a session of its own, on the code of the program at hand.  A message of a
+ * call that fails is nobody's. */
+static double measure_own(Trial *t, int count, const Tensor *args) {
+  rly_program *p = t->p->host;
+  Diags *diags = p->ir->diags;
+  Limits limits = limits_of(p->cx);
+  if (!takes(t->own, count, args)) return -1;
+  if (limits.timeout == 0 || limits.timeout > SECONDS_MOST)
+    limits.timeout = SECONDS_MOST;
+  limits.threads = 1;
+  DiagsMark mark = diags_mark(diags);
+  t->session = session_new(p->code, p->mem, limits, (SessionHooks){0}, diags);
+  if (!t->session) return -1;
+  t->heap = &session_store(t->session)->heap;
+  double ns = run_on_ones(t, count, args);
+  session_free(t->session);
+  diags_return(diags, mark);
+  return ns;
+}
+
+/* --- What is known ----------------------------------------------------------
+ */
+
+static Callee callee_of(const Expr *call) {
+  const Expr *callee = call->call.callee;
+  if (callee->kind != EX_OP) return (Callee){.own = callee->g.global->name};
+  return (Callee){.op = op_info(callee->op), .attrs = call->call.bound};
+}
+
+static bool same_callee(const Callee *a, const Callee *b) {
+  return a->op == b->op && a->own == b->own &&
+         (a->attrs == b->attrs || (a->op && !a->op->attr_count));
+}
+
+double measurer_cost(void *measurer, const Program *p, const Expr *call,
                      int count, const Tensor *args) {
   Measurer *m = measurer;
+  Callee callee = callee_of(call);
   double bytes = 0;
   for (int i = 0; i < count; i++)
     bytes += (double)tensor_count(&args[i]) * dtype_size(args[i].dtype);
   if (count > ARGS_MOST || bytes > BYTES_MOST) return -1;
   for (size_t i = 0; i < m->known.len; i++) {
     const Measured *known = m->known.data[i];
-    if (known->op == op && (known->attrs == attrs || !op->attr_count) &&
+    if (same_callee(&known->callee, &callee) &&
         same_headers(known, count, args))
       return known->ns;
   }
+  Trial t = {.m = m, .callee = callee, .p = p, .heap = &m->p->cx->heap};
+  if (!callee.op) t.own = call->call.callee->g.global;
+  double ns =
+      callee.op ? run_on_ones(&t, count, args) : measure_own(&t, count, args);
   Measured *made = ARENA_NEW(&m->arena, Measured);
-  double ns = measure(m, op, attrs, count, args);
   if (!made) return ns;
-  *made = (Measured){.op = op, .attrs = attrs, .count = count, .ns = ns};
+  *made = (Measured){.callee = callee, .count = count, .ns = ns};
   memcpy(made->args, args, (size_t)count * sizeof *args);
   VEC_PUSH(&m->known, made);
   return ns;

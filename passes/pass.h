@@ -65,14 +65,12 @@ typedef struct RuleList {
   const Item *const *items; /* ITEM_RULEs, checked */
 } RuleList;
 
-/* What a call of an operator on such operands takes, tuples flattened, in
- * nanoseconds; below 0: that cannot be measured. */
-struct OpInfo;
-struct Attrs;
+/* What a checked call of an operator, of the table or of a text's own, takes on
+ * such operands, tuples flattened, in nanoseconds; below 0: that cannot be
+ * measured. */
 struct Tensor;
-typedef double CallCost(void *data, const struct OpInfo *op,
-                        const struct Attrs *attrs, int count,
-                        const struct Tensor *args);
+typedef double CallCost(void *data, const Program *p, const Expr *call,
+                        int count, const struct Tensor *args);
 
 /* A rewrite that a pass makes, or would make if it were allowed one more. */
 typedef struct PassRewrite {

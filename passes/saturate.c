@@ -129,24 +129,27 @@ typedef struct Costing {
   const PassCall *call;
 } Costing;
 
+/* As the rows say: operations and bytes. */
+static double rows_cost(Program *p, const Expr *e, int count,
+                        const Tensor *args) {
+  const OpInfo *op = expr_operator(e);
+  if (!op) return own_cost(p, e);
+  Tensor outs[FLAT_MOST];
+  int n = add_headers(e->type, outs, 0);
+  OpCost cost = op_cost(op, e->call.bound, count, args, n, outs);
+  return CALL + cost.flops + cost.bytes;
+}
+
 static double node_cost(void *data, const Expr *e) {
   const Costing *costing = data;
   const PassCall *call = costing->call;
-  const OpInfo *op = e->kind == EX_CALL ? expr_operator(e) : NULL;
-  if (e->kind == EX_CALL && !op) {
-    double rows = own_cost(costing->p, e);
-    return call->measure ? rows / PER_NS : rows;
-  }
-  if (!op) return 0;
-  Tensor args[FLAT_MOST], outs[FLAT_MOST];
+  if (e->kind != EX_CALL) return 0;
+  Tensor args[FLAT_MOST];
   int n = 0;
   for (int i = 0; i < e->count; i++) n = add_headers(e->args[i]->type, args, n);
-  int m = add_headers(e->type, outs, 0);
-  OpCost cost = op_cost(op, e->call.bound, n, args, m, outs);
-  double rows = CALL + cost.flops + cost.bytes;
-  if (!call->measure) return rows;
-  double ns = call->measure(call->measure_data, op, e->call.bound, n, args);
-  return ns < 0 ? rows / PER_NS : ns;
+  if (!call->measure) return rows_cost(costing->p, e, n, args);
+  double ns = call->measure(call->measure_data, costing->p, e, n, args);
+  return ns < 0 ? rows_cost(costing->p, e, n, args) / PER_NS : ns;
 }
 
 /* --- The pass ------------------------------------------------------------- */

@@ -1,10 +1,12 @@
 /* Operators for tests/t/plugin.t: a prefix sum, the indices of what is not 0,
- * one that never ends unless it is asked to, one that counts its calls, and
+ * one that never ends unless it is asked to, one that takes its time, one that
+ * counts its calls, and
  * some that give tuples. */
 #include <rly.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static bool prefix(void *data, rly_operator_call *call) {
   (void)data;
@@ -38,6 +40,16 @@ static bool wait(void *data, rly_operator_call *call) {
   (void)data;
   while (!rly_operator_stopped(call)) continue;
   return false;
+}
+
+/* The operand, after 5 milliseconds. */
+static bool late(void *data, rly_operator_call *call) {
+  (void)data;
+  struct timespec t = {.tv_nsec = 5000000};
+  while (nanosleep(&t, &t)) continue;
+  size_t n = (size_t)call->result.count;
+  memcpy(call->result.data, call->operands[0].data, n * sizeof(float));
+  return true;
 }
 
 static bool tick(void *data, rly_operator_call *call) {
@@ -110,6 +122,9 @@ bool rly_plugin(rly_program *p) {
        .shape = count,
        .run = where},
       {.signature = "op @wait(%x: int32) -> int32", .run = wait},
+      {.signature = "op @late(%x: Tensor[(4096), float32]) -> "
+                    "Tensor[(4096), float32]",
+       .run = late},
       {.signature = "op @tick(%x: int32) -> int32",
        .run = tick,
        .effect = true,

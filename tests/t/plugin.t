@@ -123,4 +123,19 @@ SKIP: {
     '', 'an FFT');
 }
 
+# What it costs is measured, not read from its bytes: it waits for 5 ms.
+my $late = spew(scratch('late.rly'), <<'END');
+rule @late(%x: Tensor[(4096), float32]) when pure(%x) {
+  negative(negative(%x))
+} => { @late(%x) }
+END
+my $twice = spew(scratch('twice.rly'), <<'END');
+def @f(%x: Tensor[(4096), float32]) { negative(negative(%x)) }
+END
+my @saturate = ('opt', @with, '--saturate', '--rules', $late);
+gives(rly(@saturate, $twice), 0, qr/\@late\(%x\)/, '',
+      'few bytes make an operator in C cheap');
+gives(rly(@saturate, '--cost', 'measured', $twice), 0, qr/-\(?-%x|negative/, '',
+      'measured it is dear');
+
 done_testing();

@@ -73,6 +73,30 @@ is(rly('opt', '--saturate', @fast, $chain)->{out}, $once, 'twice the same');
 # Measured costs choose by time, so which order is not said; results stay.
 gives(rly('opt', '--saturate', '--verify', '--cost', 'measured', @fast, $chain),
   0, qr/nn\.matmul/, '', 'measured costs');
+
+# An operator of a text's own is measured as a function: the rows count the
+# dearest branch, and ones take the other, an addition in the place of a product
+# with 16 million steps.
+my $careful = spew(scratch('careful.rly'), <<'END');
+op @careful[n: Dim](%x: Tensor[(n, n), float32]) -> Tensor[(n, n), float32] = {
+  if (max(%x) > 1000f) { nn.matmul(nn.matmul(%x, %x), %x) } else { %x + %x }
+};
+END
+my $square = spew(scratch('square.rly'), <<'END');
+import "careful.rly";
+rule @square[n: Dim](%x: Tensor[(n, n), float32]) : real when pure(%x) {
+  nn.matmul(%x, %x)
+} => { @careful(%x) }
+END
+my $squares = spew(scratch('squares.rly'), <<'END');
+import "careful.rly";
+def @f(%x: Tensor[(256, 256), float32]) { nn.matmul(%x, %x) }
+END
+my @squares = ('--fast-math', '--rules', $square, $squares);
+gives(rly('opt', '--saturate', @squares), 0, qr/nn\.matmul\(%x, %x\)\n\}$/m, '',
+  'the rows of an operator of a text');
+gives(rly('opt', '--saturate', '--cost', 'measured', @squares), 0,
+  qr/^  \@careful\(%x\)$/m, '', 'its time');
 gives(rly('opt', '--saturate', $chain), 1, '', qr/needs rules/,
   'without rules');
 gives(rly('opt', '--cost', 'measured', @fast, $chain), 1, '',

@@ -172,8 +172,7 @@ static double measure_own(Trial *t, int count, const Tensor *args) {
   return ns;
 }
 
-/* --- What is known ----------------------------------------------------------
- */
+/* --- What is known ------------------------------------------------------ */
 
 static Callee callee_of(const Expr *call) {
   const Expr *callee = call->call.callee;

@@ -35,6 +35,9 @@ function show() {
   find("back").disabled = listed || i <= 0;
   find("forth").disabled = listed || i < 0 || i === shown.length - 1;
   find("list").textContent = listed ? "one at a time" : "all at once";
+  // How it ends belongs to the last step.
+  document.querySelector("footer").hidden =
+    !listed && i >= 0 && i < shown.length - 1;
   place();
   clearTimeout(naming);
   naming = setTimeout(name, 300);

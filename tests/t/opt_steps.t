@@ -152,6 +152,8 @@ SKIP: {
   my ($at, $why) = Browser->try("file://$file", 1280, 900);
   skip "chromium does not start here: $why", 1 if !$at;
   is($at->shown, 'step-1', 'the first step is shown');
+  is($at->js('document.querySelector("footer").offsetHeight'), 0,
+     'how it ends is not told yet');
   $at->key('ArrowRight');
   is($at->shown, 'step-2', 'an arrow goes on');
   $at->click('#forth');
@@ -166,6 +168,9 @@ SKIP: {
     'the rule is in sight');
   $at->click('input[value=ApplyRules]');
   is($at->shown, 'step-4', 'the steps of a pass can be folded');
+  $at->js('go(steps[steps.length - 1])');
+  isnt($at->js('document.querySelector("footer").offsetHeight'), 0,
+     'how it ends stands below the last step');
   $at->width(480, 900);
   is($at->js('document.documentElement.scrollWidth <= innerWidth'), 1,
     'a narrow page does not scroll sideways');

@@ -250,6 +250,8 @@ static const char *copy_hint(const Parse *p) {
 
 static const char *match_hint(const Parse *p) {
   int found = p->token.kind;
+  bool side = wants(p, TK_FATARROW) && !wants(p, TK_IF) && !wants(p, TK_PLUS);
+  if (side) return "a rule is written rule @r(%x: int32) { %x + 0 } => { %x }";
   if (wants(p, TK_FATARROW)) return "an arm is written Cons(%x, %rest) => %x";
   if (wants(p, TK_UNDERSCORE) && wants(p, TK_LOCAL) && !wants(p, TK_TENSOR) &&
       is_literal(found)) {

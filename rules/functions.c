@@ -363,47 +363,57 @@ static Val *f_exact(Arena *a, Val *const *x) {
 }
 
 /* Facts of a parameter have no function: `fact`, or the type, tells them. */
+#define N VALUE_NUMBER
+#define B VALUE_BOOL
+#define T VALUE_TEXT
+#define L VALUE_LIST
+#define ANY VALUE_ANY
 static const RuleFunction functions[] = {
-    {"add", 2, f_add},
-    {"subtract", 2, f_subtract},
-    {"multiply", 2, f_multiply},
-    {"divide", 2, f_divide},
-    {"mod", 2, f_mod},
-    {"negative", 1, f_negative},
-    {"logical_not", 1, f_not},
-    {"equal", 2, f_equal},
-    {"not_equal", 2, f_not_equal},
-    {"less", 2, f_less},
-    {"less_equal", 2, f_less_equal},
-    {"greater", 2, f_greater},
-    {"greater_equal", 2, f_greater_equal},
-    {"max", 2, f_max},
-    {"min", 2, f_min},
-    {"length", 1, f_length},
-    {"contains", 2, f_contains},
-    {"reverse", 1, f_reverse},
-    {"item", 2, f_item},
-    {"identity", 1, f_identity},
-    {"compose", 2, f_compose},
-    {"inverse", 1, f_inverse},
-    {"join", 2, f_join},
-    {"product", 1, f_product},
-    {"axis", 2, f_axis},
-    {"holds", 2, f_holds},
-    {"is_float", 1, f_is_float},
-    {"is_int", 1, f_is_int},
-    {"is_power_of_two", 1, f_is_power_of_two},
-    {"exact", 2, f_exact},
-    {"broadcasts", 2, NULL},
-    {"rank", 1, NULL},
-    {"shape", 1, NULL},
-    {"dtype", 1, NULL},
-    {"is_constant", 1, NULL},
-    {"value", 1, NULL},
-    {"uses", 1, NULL},
-    {"pure", 1, NULL},
-    {"static", 1, NULL},
+    {"add", 2, {N, N}, N, false, f_add},
+    {"subtract", 2, {N, N}, N, false, f_subtract},
+    {"multiply", 2, {N, N}, N, false, f_multiply},
+    {"divide", 2, {N, N}, N, false, f_divide},
+    {"mod", 2, {N, N}, N, false, f_mod},
+    {"negative", 1, {N}, N, false, f_negative},
+    {"logical_not", 1, {B}, B, false, f_not},
+    {"equal", 2, {ANY, ANY}, B, true, f_equal},
+    {"not_equal", 2, {ANY, ANY}, B, true, f_not_equal},
+    {"less", 2, {N, N}, B, false, f_less},
+    {"less_equal", 2, {N, N}, B, false, f_less_equal},
+    {"greater", 2, {N, N}, B, false, f_greater},
+    {"greater_equal", 2, {N, N}, B, false, f_greater_equal},
+    {"max", 2, {N, N}, N, false, f_max},
+    {"min", 2, {N, N}, N, false, f_min},
+    {"length", 1, {L}, N, false, f_length},
+    {"contains", 2, {L, ANY}, B, false, f_contains},
+    {"reverse", 1, {L}, L, false, f_reverse},
+    {"item", 2, {L, N}, ANY, false, f_item},
+    {"identity", 1, {L}, L, false, f_identity},
+    {"compose", 2, {L, L}, L, false, f_compose},
+    {"inverse", 1, {L}, L, false, f_inverse},
+    {"join", 2, {L, L}, L, false, f_join},
+    {"product", 1, {L}, N, false, f_product},
+    {"axis", 2, {N, N}, N, false, f_axis},
+    {"holds", 2, {T, T}, B, false, f_holds},
+    {"is_float", 1, {T}, B, false, f_is_float},
+    {"is_int", 1, {T}, B, false, f_is_int},
+    {"is_power_of_two", 1, {N}, B, false, f_is_power_of_two},
+    {"exact", 2, {N, T}, B, false, f_exact},
+    {"broadcasts", 2, {0}, B, false, NULL},
+    {"rank", 1, {0}, N, false, NULL},
+    {"shape", 1, {0}, L, false, NULL},
+    {"dtype", 1, {0}, T, false, NULL},
+    {"is_constant", 1, {0}, B, false, NULL},
+    {"value", 1, {0}, N | B, false, NULL},
+    {"uses", 1, {0}, N, false, NULL},
+    {"pure", 1, {0}, B, false, NULL},
+    {"static", 1, {0}, B, false, NULL},
 };
+#undef N
+#undef B
+#undef T
+#undef L
+#undef ANY
 enum { FUNCTION_COUNT = sizeof functions / sizeof *functions };
 
 const RuleFunction *rule_function(const char *name, int count) {

@@ -25,9 +25,23 @@ AttrExpr *attr_expr_list(Arena *a, int count, const AttrExpr ***items);
 
 enum { RULE_FUNCTION_ARGS_MAX = 2 };
 
+/* Kinds of values, in sets. */
+enum {
+  VALUE_NUMBER = 1,
+  VALUE_BOOL = 2,
+  VALUE_TEXT = 4,
+  VALUE_LIST = 8,
+  VALUE_NONE = 16,
+  VALUE_ANY = 31,
+};
+typedef unsigned ValueKinds;
+
 typedef struct RuleFunction {
   const char *name;
-  int count; /* of its arguments */
+  int count;                                /* of its arguments */
+  ValueKinds takes[RULE_FUNCTION_ARGS_MAX]; /* 0: a variable of the rule */
+  ValueKinds gives;
+  bool compares; /* its arguments should have a kind in common */
   /* The function of values; NULL as its result: these have no such value, or it
    * is not known.  Where `run` is NULL, the arguments are variables of the rule
    * and the function is a fact about them (condition.c). */

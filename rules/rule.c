@@ -459,5 +459,6 @@ bool rule_check(Program *p, const Rule *rule) {
   check_params(&c);
   check_names_in(&c, rule->right, RIGHT);
   if (rule->when) check_names_in(&c, rule->when, WHEN);
-  return p->diags->errors == c.errors && !mem_exhausted(p->mem);
+  if (p->diags->errors != c.errors || mem_exhausted(p->mem)) return false;
+  return rule_check_kinds(p, rule);
 }

@@ -105,6 +105,11 @@ enum {
       EFFECT_READ | EFFECT_WRITE | EFFECT_ALLOC | EFFECT_PRINT | EFFECT_PARAM
 };
 
+/* --- kinds.c ------------------------------------------------------------- */
+
+/* Reports what is in the condition and of the wrong kind (E0901). */
+bool rule_check_kinds(Program *p, const Rule *rule);
+
 /* --- order.c -------------------------------------------------------------- */
 
 /* Reports a right side that drops, repeats or reorders what may have an effect

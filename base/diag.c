@@ -1,13 +1,15 @@
 /* Building diagnostics and the sink that owns them.  How they are shown is in
  * diag_render.c.
  *
- * A diagnostic that will not be shown is not built: beyond DIAG_MAX of a kind,
- * and when memory has run out, the writes go to one scratch Diag (is_dropped),
- * so that no caller has to ask whether there is one.  Errors and warnings are
- * counted apart, so that warnings do not crowd out the error.
+ * Beyond DIAG_MAX of a kind only the newest is kept, for a host that calls
+ * again and again and clears nothing: what it asks about is its last call. When
+ * memory has run out, the writes go to one scratch Diag (is_dropped), so that
+ * no caller has to ask whether there is one.  Errors and warnings are counted
+ * apart, so that warnings do not crowd out the error.
  *
- * Texts live in the sink's arena until diags_clear(); notes and frames are
- * vectors of each Diag, since they grow while others are built. */
+ * Texts live in the sink's arena until diags_clear(), those of the newest in an
+ * arena of its own until the next; notes and frames are vectors of each Diag,
+ * since they grow while others are built. */
 #include "base/diag.h"
 
 #include <string.h>
@@ -41,18 +43,29 @@ DiagCode diag_code_find(const char *text) {
 bool diags_init(Diags *s, Mem *mem) {
   *s = (Diags){0};
   arena_init(&s->arena, mem);
+  for (int i = 0; i < 2; i++) arena_init(&s->newest[i].arena, mem);
   VEC_INIT(&s->list, mem);
   return VEC_RESERVE(&s->list, 1);
 }
 
+static void diag_done(Diag *d) {
+  VEC_DONE(&d->notes);
+  VEC_DONE(&d->frames);
+}
+
+static void newest_forget(DiagNewest *newest) {
+  if (!newest->diag.number) return;
+  diag_done(&newest->diag);
+  newest->diag = (Diag){0};
+  arena_done(&newest->arena);
+}
+
 /* The list's own memory is kept. */
 void diags_clear(Diags *s) {
-  for (size_t i = 0; i < s->list.len; i++) {
-    VEC_DONE(&s->list.data[i]->notes);
-    VEC_DONE(&s->list.data[i]->frames);
-  }
+  for (size_t i = 0; i < s->list.len; i++) diag_done(s->list.data[i]);
   VEC_CLEAR(&s->list);
   arena_done(&s->arena);
+  for (int i = 0; i < 2; i++) newest_forget(&s->newest[i]);
   s->errors = 0;
   s->warnings = 0;
 }
@@ -62,11 +75,10 @@ DiagsMark diags_mark(const Diags *s) {
 }
 
 void diags_return(Diags *s, DiagsMark mark) {
-  while (s->list.len > mark.count) {
-    Diag *d = VEC_POP(&s->list);
-    VEC_DONE(&d->notes);
-    VEC_DONE(&d->frames);
-  }
+  while (s->list.len > mark.count) diag_done(VEC_POP(&s->list));
+  for (int i = 0; i < 2; i++)
+    if (s->newest[i].diag.number > mark.errors + mark.warnings)
+      newest_forget(&s->newest[i]);
   s->errors = mark.errors;
   s->warnings = mark.warnings;
 }
@@ -76,16 +88,39 @@ void diags_done(Diags *s) {
   VEC_DONE(&s->list);
 }
 
-/* A slot for one more diagnostic, or the scratch slot when it will not be
- * shown.  The count goes on beyond the maximum, for the line "12 more
+/* A slot for one more diagnostic, or the scratch slot when there is no memory
+ * for one.  The count goes on beyond the maximum, for the line "12 more
  * errors". */
 static Diag *diags_add(Diags *s, Severity severity) {
-  size_t *count = severity == SEV_WARNING ? &s->warnings : &s->errors;
-  if (++*count > DIAG_MAX) return &s->scratch;
+  bool warning = severity == SEV_WARNING;
+  DiagNewest *newest = &s->newest[warning];
+  size_t *count = warning ? &s->warnings : &s->errors;
+  if (++*count > DIAG_MAX) {
+    newest_forget(newest);
+    newest->diag.arena = &newest->arena;
+    return &newest->diag;
+  }
   Diag *d = ARENA_NEW(&s->arena, Diag);
   if (!d || !VEC_RESERVE(&s->list, 1)) return &s->scratch;
+  d->arena = &s->arena;
   VEC_PUSH(&s->list, d);
   return d;
+}
+
+/* --- What can be looked at ------------------------------------------------ */
+
+size_t diags_count(const Diags *s) {
+  return s->list.len + (s->newest[0].diag.number > 0) +
+         (s->newest[1].diag.number > 0);
+}
+
+/* The number of one that does not exist is 0, so it comes first. */
+const Diag *diags_at(const Diags *s, size_t i) {
+  if (i < s->list.len) return s->list.data[i];
+  const Diag *a = &s->newest[0].diag, *b = &s->newest[1].diag;
+  size_t left = diags_count(s) - i;
+  if (i >= diags_count(s)) return NULL;
+  return (left == 1) == (a->number > b->number) ? a : b;
 }
 
 /* --- One diagnostic ------------------------------------------------------ */
@@ -94,7 +129,7 @@ static bool is_dropped(const Diag *d) { return d == &d->sink->scratch; }
 
 static const char *diag_text(Diag *d, const char *format, va_list args) {
   if (is_dropped(d)) return "";
-  char *text = arena_vprintf(&d->sink->arena, format, args);
+  char *text = arena_vprintf(d->arena, format, args);
   return text ? text : "out of memory";
 }
 
@@ -102,7 +137,12 @@ Diag *diag_new(Diags *s, Severity severity, DiagCode code, Span span,
                const char *format, ...) {
   Diag *d = diags_add(s, severity);
   Span user = s->sources ? sources_called(s->sources, span) : span;
-  *d = (Diag){.severity = severity, .code = code, .span = user, .sink = s};
+  *d = (Diag){.severity = severity,
+              .code = code,
+              .span = user,
+              .number = s->errors + s->warnings,
+              .arena = d->arena,
+              .sink = s};
   VEC_INIT(&d->notes, s->arena.mem);
   VEC_INIT(&d->frames, s->arena.mem);
   va_list args;
@@ -196,7 +236,7 @@ static const char *frame_name(Diag *d, const char *function) {
   for (size_t i = d->frames.len; i-- > 0;)
     if (!strcmp(d->frames.data[i].function, function))
       return d->frames.data[i].function;
-  const char *copy = arena_strndup(&d->sink->arena, function, strlen(function));
+  const char *copy = arena_strndup(d->arena, function, strlen(function));
   return copy ? copy : "?";
 }
 

@@ -56,22 +56,35 @@ typedef struct Diag {
   size_t cycle;          /* the last so many frames are being repeated; 0 */
   uint64_t cycled;       /* calls of that repetition so far */
   bool user_frame_fixed; /* is a frame of the user's own code among those? */
+  size_t number;         /* of all that were reported, from 1 */
+  Arena *arena;          /* of its texts */
   struct Diags *sink;
 } Diag;
 
-/* DIAG_MAX errors, and as many warnings, are kept; others are only counted. */
 enum { DIAG_MAX_TRACE = 20 };
 
+/* The newest of a kind beyond DIAG_MAX, which takes the place of the one
+ * before.  A pointer to the one before then leads to this one, so that who
+ * still adds to that one does no harm. */
+typedef struct DiagNewest {
+  Diag diag; /* its number is 0 where there is none */
+  Arena arena;
+} DiagNewest;
+
+/* The first DIAG_MAX errors and as many warnings are kept, and of those beyond
+ * the newest of each kind; others are only counted. */
 typedef struct Diags {
   Arena arena;
-  VEC(Diag *) list;
-  size_t errors;      /* counts also those beyond DIAG_MAX */
-  size_t warnings;    /* likewise */
+  VEC(Diag *) list;     /* the first of each kind, as they came */
+  DiagNewest newest[2]; /* an error, a warning */
+  size_t errors;        /* counts also those beyond DIAG_MAX */
+  size_t warnings;      /* likewise */
   Diag scratch;       /* receives the writes to a diagnostic that is dropped */
   SourceMap *sources; /* tells library frames apart in traces; may be NULL */
 } Diags;
 
-/* Would another error be dropped?  Then its details need not be computed. */
+/* Is another error kept only until the next?  Then details that take long to
+ * find may be left out. */
 static inline bool diags_full(const Diags *s) { return s->errors > DIAG_MAX; }
 
 /* Allocates at once what reporting an exhausted memory will need; false when
@@ -79,6 +92,11 @@ static inline bool diags_full(const Diags *s) { return s->errors > DIAG_MAX; }
 bool diags_init(Diags *s, Mem *mem);
 void diags_done(Diags *s);
 void diags_clear(Diags *s);
+
+/* Those that can be looked at: the list, and after it the newest beyond, the
+ * newer one last. */
+size_t diags_count(const Diags *s);
+const Diag *diags_at(const Diags *s, size_t i); /* NULL: there is none */
 
 /* What is reported after the mark is taken back by returning to it. */
 typedef struct DiagsMark {

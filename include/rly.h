@@ -190,11 +190,14 @@ rly_status rly_context_set_files(rly_context *cx, const rly_files *files);
 
 /* --- Diagnostics -------------------------------------------------------- */
 
-/* How many the calls since the last rly_diagnostics_clear have left: at most 20
- * errors and 20 warnings, the first ones.  So clear them when they have been
- * read; until then further ones are only counted. */
+/* How many of those that the calls since the last rly_diagnostics_clear have
+ * left can be looked at: the first 20 errors and the first 20 warnings, as they
+ * came, and after them the newest error and the newest warning beyond.  So the
+ * last of all is the newest, also for a host that never clears them.  Others
+ * beyond are only counted. */
 size_t rly_diagnostic_count(const rly_context *cx);
-/* The number of all, with those that were only counted. */
+/* The number of all, with those that were only counted.  Once it is above 20
+ * errors or 20 warnings, the texts below end with how many more there are. */
 size_t rly_diagnostic_total(const rly_context *cx);
 /* All of them as rly prints them: text with source lines and carets, or a
  * line of JSON each.  To be released with rly_text_free. */
@@ -205,8 +208,8 @@ char *rly_diagnostics_text(rly_context *cx, bool colour);
 void rly_diagnostics_width(rly_context *cx, int columns);
 char *rly_diagnostics_json(rly_context *cx);
 void rly_diagnostics_clear(rly_context *cx);
-/* The i-th by its parts, which live until they are cleared; false: there is
- * none. */
+/* The i-th by its parts, which live until they are cleared, those of a newest
+ * one until a newer comes; false: there is none. */
 typedef enum rly_severity { RLY_ERROR, RLY_WARNING } rly_severity;
 typedef struct rly_place {
   const char *file;              /* NULL: nowhere in a text */

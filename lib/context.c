@@ -129,7 +129,7 @@ rly_status rly_context_set_log(rly_context *cx, const rly_log *log) {
     return RLY_MISUSE;
   context_lock(cx);
   cx->log = log ? *log : (rly_log){0};
-  cx->told = cx->diags.list.len;
+  cx->told = cx->diags.errors + cx->diags.warnings;
   context_unlock(cx);
   return RLY_OK;
 }

@@ -18,8 +18,8 @@ void place_give(rly_context *cx, Span span, rly_place *out) {
 /* The texts are borrowed: they live until the diagnostics are cleared. */
 bool diagnostic_give(rly_context *cx, const Diags *diags, size_t i,
                      rly_diagnostic *out) {
-  if (!out || i >= diags->list.len) return false;
-  const Diag *d = diags->list.data[i];
+  const Diag *d = diags_at(diags, i);
+  if (!out || !d) return false;
   *out = (rly_diagnostic){
       .severity = d->severity == SEV_WARNING ? RLY_WARNING : RLY_ERROR,
       .code = diag_code_text(d->code),

@@ -56,7 +56,7 @@ static char *render_json(rly_context *cx, const Diags *diags) {
  * come last. */
 static bool fill_note(rly_context *cx, const Diags *diags, size_t i, size_t k,
                       rly_note *out) {
-  const Diag *d = i < diags->list.len ? diags->list.data[i] : NULL;
+  const Diag *d = diags_at(diags, i);
   if (!out || !d || k >= d->notes.len + d->frames.len) return false;
   bool frame = k >= d->notes.len;
   size_t at = frame ? k - d->notes.len : k;
@@ -82,7 +82,7 @@ size_t rly_diagnostic_count(const rly_context *cx) {
   if (!cx) return 0;
   rly_context *locked = (rly_context *)cx;
   context_lock(locked);
-  size_t count = cx->diags.list.len;
+  size_t count = diags_count(&cx->diags);
   context_unlock(locked);
   return count;
 }
@@ -151,7 +151,7 @@ void rly_diagnostic_add(rly_context *cx, const char *code,
 
 size_t rly_session_diagnostic_count(rly_session *s) {
   if (!session_hold(s)) return 0;
-  size_t count = s->diags.list.len;
+  size_t count = diags_count(&s->diags);
   session_release(s);
   return count;
 }

@@ -248,7 +248,8 @@ bool session_wait(rly_session *s) {
 /* A callback of a run leaves what is reported by it to the end of the run. */
 void session_release(rly_session *s) {
   rly_context *cx = s->program->cx;
-  if (cx->log.write && !s->running && s->diags.list.len != s->told) {
+  if (cx->log.write && !s->running &&
+      s->told != s->diags.errors + s->diags.warnings) {
     context_lock(cx);
     s->told = log_new(cx, &s->diags, s->told);
     context_unlock(cx);

@@ -39,7 +39,7 @@ struct rly_context {
   rly_files files;    /* of the host; its functions are NULL without one */
   FileHost file_host; /* the same as the sources ask for them */
   rly_log log;        /* of the host; `write` is NULL: it has none */
-  size_t told;        /* so many of the diagnostics were handed to the log */
+  size_t told;        /* diagnostics up to this number are in the log */
   unsigned deep;      /* how often the thread that has the lock took it */
   _Atomic bool late;  /* `mem` is exhausted because time is over */
 };
@@ -86,7 +86,7 @@ struct rly_session {
   rly_program *program;
   Session *vm;
   Diags diags;
-  size_t told;          /* so many of the diagnostics were handed to the log */
+  size_t told;          /* diagnostics up to this number are in the log */
   pthread_mutex_t lock; /* guards the whole session; recursive */
   ForkGuard guard;
   bool running, freed;
@@ -165,8 +165,7 @@ void struct_give(void *to, size_t size, const void *from);
 
 /* --- log.c: the host's log, if it has one -------------------------------- */
 
-/* Hands on the diagnostics from number `told` on, and returns how many there
- * are. */
+/* Hands on the diagnostics after number `told`, and returns the last number. */
 size_t log_new(rly_context *cx, const Diags *diags, size_t told);
 /* Seconds, for the time that something took; 0 without such a log. */
 double log_clock(const rly_context *cx);

@@ -11,8 +11,8 @@
 #include "lib/handles.h"
 
 size_t log_new(rly_context *cx, const Diags *diags, size_t told) {
-  size_t count = diags->list.len;
-  for (size_t i = told; i < count; i++) {
+  for (size_t i = 0; i < diags_count(diags); i++) {
+    if (diags_at(diags, i)->number <= told) continue;
     rly_diagnostic d;
     diagnostic_give(cx, diags, i, &d);
     rly_log_level level =
@@ -20,7 +20,7 @@ size_t log_new(rly_context *cx, const Diags *diags, size_t told) {
     if (level <= cx->log.most)
       cx->log.write(cx->log.data, &(rly_log_entry){level, d.message, &d});
   }
-  return count;
+  return diags->errors + diags->warnings;
 }
 
 double log_clock(const rly_context *cx) {

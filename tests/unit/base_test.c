@@ -752,6 +752,16 @@ static void labels_share_a_line(void **state) {
   unit_mem_done(&d.mem);
 }
 
+/* After the first of each kind stand the newest ones, the newer one last. */
+static void expect_newest(const Diags *diags, const char *older,
+                          const char *newer) {
+  size_t count = diags_count(diags);
+  assert_int_equal(count, 2 * DIAG_MAX + 2);
+  assert_string_equal(diags_at(diags, count - 2)->message, older);
+  assert_string_equal(diags_at(diags, count - 1)->message, newer);
+  assert_null(diags_at(diags, count));
+}
+
 static void errors_in_order_and_counted(void **state) {
   (void)state;
   Desk d;
@@ -770,10 +780,23 @@ static void errors_in_order_and_counted(void **state) {
     diag_frame(diag, "@f", SPAN_NONE);
   }
   assert_int_equal(d.diags.errors, 23);
+  assert_int_equal(diags_count(&d.diags), DIAG_MAX + 1);
+  const Diag *newest = diags_at(&d.diags, DIAG_MAX);
+  assert_string_equal(newest->message, "number 22");
+  assert_int_equal(newest->notes.len, 1);
+  assert_int_equal(newest->frames.len, 1);
   for (int i = 0; i < 21; i++)
     diag_warning(&d.diags, W0001, SPAN_NONE, "warning %d", i);
   assert_int_equal(d.diags.errors, 23);
   assert_int_equal(d.diags.list.len, 2 * DIAG_MAX);
+  expect_newest(&d.diags, "number 22", "warning 20");
+  DiagsMark mark = diags_mark(&d.diags);
+  diag_error(&d.diags, E0506, SPAN_NONE, "number 23");
+  expect_newest(&d.diags, "warning 20", "number 23");
+  diags_return(&d.diags, mark); /* what number 23 took the place of is gone */
+  assert_int_equal(diags_count(&d.diags), 2 * DIAG_MAX + 1);
+  assert_string_equal(diags_at(&d.diags, 2 * DIAG_MAX)->message, "warning 20");
+  assert_int_equal(d.diags.errors, 23);
   VEC_CLEAR(&d.out);
   diags_render(&d.diags, &d.sources, (DiagLook){0}, &d.out);
   const char *text = strbuf_text(&d.out);

@@ -269,17 +269,36 @@ static void test_misuse(void **state) {
 
 /* --- Many diagnostics ----------------------------------------------------- */
 
+static void count_entry(void *data, const rly_log_entry *entry) {
+  (void)entry;
+  ++*(int *)data;
+}
+
+/* A host that clears nothing finds the first 20 and the newest. */
 static void test_many_diagnostics(void **state) {
   (void)state;
   Host h = host_open(text);
   rly_value *v = NULL;
-  for (int i = 0; i < 25; i++) {
-    assert_int_equal(rly_session_call(h.s, "none", 0, NULL, &v), RLY_REFUSED);
+  rly_diagnostic d;
+  char name[16];
+  int logged = 0;
+  rly_log log = {count_entry, &logged, RLY_LOG_WARNING};
+  assert_int_equal(rly_context_set_log(h.cx, &log), RLY_OK);
+  for (size_t i = 1; i <= 25; i++) {
+    snprintf(name, sizeof name, "none%zu", i);
+    assert_int_equal(rly_session_call(h.s, name, 0, NULL, &v), RLY_REFUSED);
+    size_t kept = i < 21 ? i : 21;
+    assert_int_equal(rly_session_diagnostic_count(h.s), kept);
+    assert_true(rly_session_diagnostic_get(h.s, kept - 1, &d));
+    assert_non_null(strstr(d.message, name));
+    assert_false(rly_session_diagnostic_get(h.s, kept, &d));
     assert_int_equal(rly_program_bind_file(h.p, "/none.npy"), RLY_REFUSED);
   }
-  assert_int_equal(rly_session_diagnostic_count(h.s), 20);
+  assert_int_equal(logged, 50);
+  assert_true(rly_session_diagnostic_get(h.s, 19, &d));
+  assert_non_null(strstr(d.message, "@none20"));
   assert_int_equal(rly_session_diagnostic_total(h.s), 25);
-  assert_int_equal(rly_diagnostic_count(h.cx), 20);
+  assert_int_equal(rly_diagnostic_count(h.cx), 21);
   assert_int_equal(rly_diagnostic_total(h.cx), 25);
   rly_session_diagnostics_clear(h.s);
   rly_diagnostics_clear(h.cx);

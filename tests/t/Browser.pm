@@ -188,10 +188,16 @@ sub wait_for {
   return;
 }
 
+# Presses a key, with Ctrl if that is asked for.  A browser does what a key means
+# by its number.
+my %number = (Tab => 9, Enter => 13, Escape => 27, ' ' => 32);
+
 sub key {
-  my ($self, $key) = @_;
+  my ($self, $key, $ctrl) = @_;
+  my $code = $number{$key} // ($ctrl ? ord uc $key : 0);
   $self->call('Input.dispatchKeyEvent',
-              {type => $_, key => $key, code => $key}) for qw(keyDown keyUp);
+              {type => $_, key => $key, code => $key, modifiers => $ctrl ? 2 : 0,
+               windowsVirtualKeyCode => $code}) for qw(rawKeyDown keyUp);
   return;
 }
 
@@ -221,6 +227,28 @@ sub click {
               {type => $_, x => $at->[0], y => $at->[1], button => 'left',
                clickCount => 1}) for qw(mousePressed mouseReleased);
   return;
+}
+
+# What axe-core (`make deps-web`) finds wrong with the page as it stands, for who
+# reads it by ear, by keys or with weak eyes: a line for each, with its place.
+my $axe = 'build/deps/npm/node_modules/axe-core/axe.min.js';
+
+sub has_axe { return -e $axe }
+
+sub unfit {
+  my ($self) = @_;
+  CORE::open(my $in, '<:raw', $axe) or die "$axe: $!\n";
+  my $text = do { local $/; <$in> };
+  utf8::decode($text);
+  $self->js("$text; undefined") unless $self->js('!!window.axe');
+  $self->js('window.found = null; axe.run({iframes: false}).then('
+            . 'r => window.found = r, e => window.found = {failed: String(e)});'
+            . ' undefined');
+  $self->wait_for('window.found');
+  my $failed = $self->js('window.found.failed');
+  die "axe-core: $failed\n" if $failed;
+  return @{$self->js('window.found.violations.flatMap(v => v.nodes.map(n =>'
+    . ' `${v.impact}: ${v.help}: ${n.target} ${n.failureSummary}`))')};
 }
 
 # A picture of what is seen, as a file, to be looked at.

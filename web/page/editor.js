@@ -153,7 +153,10 @@ export class Editor {
         lineNumbers(), lintGutter(), history(), drawSelection(), closeBrackets(),
         highlightActiveLine(), highlightActiveLineGutter(),
         highlightSelectionMatches(), EditorState.tabSize.of(2),
-        EditorView.contentAttributes.of({'aria-label': label}),
+        EditorView.contentAttributes.of({
+          'aria-label': label,
+          'aria-description': 'Tab indents. Escape, then Tab, leaves the text.',
+        }),
         keymap.of([
           {key: 'Shift-Alt-f', run: () => (this.format(), true)},
           {key: 'Mod-.', run: () => (this.stop(), true)}, ...keys,

@@ -52,6 +52,7 @@ function show_tab(name, focus) {
     const chosen = tab.dataset.view === name;
     tab.setAttribute('aria-selected', chosen);
     tab.tabIndex = chosen ? 0 : -1;
+    if (chosen) byId('panel').setAttribute('aria-labelledby', tab.id);
     if (chosen && focus) tab.focus();
   }
 }
@@ -67,7 +68,9 @@ function make_tabs() {
     const tab = document.createElement('button');
     tab.role = 'tab';
     tab.dataset.view = name;
+    tab.id = `tab-${name}`;
     tab.textContent = VIEWS[name].title;
+    tab.setAttribute('aria-controls', 'panel');
     tab.onclick = () => choose_view(name);
     list.append(tab);
   }

@@ -389,8 +389,9 @@ $(GEN)/repl/diagnostics.inc: docs/DIAGNOSTICS.md
 	@mkdir -p $(@D)
 	$(Q)$(as_string) $< > $@
 
-# A row {path, text} for each file of the tutorial.
-lessons := $(sort $(wildcard docs/tutorial/*))
+# A row {path, text} for each file of the tutorial and for each page of puzzles.
+lessons := $(sort $(wildcard docs/tutorial/*)) \
+           $(sort $(wildcard docs/puzzles/*))
 $(GEN)/repl/lessons.inc: $(lessons)
 	@mkdir -p $(@D)
 	$(Q)for file in $^; do echo "{\"$$file\","; $(as_string) $$file; \
@@ -430,7 +431,7 @@ export OMP_WAIT_POLICY := passive
 # Text with expectations in its comments, for `rly test`.
 RLY_TESTS := $(shell find tests -name '*.rly' -not -path '*/conformance/*' | \
                sort) $(wildcard README.md docs/*.md docs/tutorial/*.md \
-               examples/*/README.md)
+               docs/puzzles/*.md examples/*/README.md)
 export RLY_TESTS
 
 deps:           ## install the Debian packages that the build and tests need

@@ -1,4 +1,5 @@
-/* rly learn: the tutorial's pages as lessons at the prompt.
+/* rly learn: the tutorial's pages, and those of puzzles, as lessons at the
+ * prompt.
  *
  * The pages are embedded, so that lessons need no files.  A lesson is the
  * prompt (repl.c) with a page beside it, which is shown piece by piece: its
@@ -35,8 +36,8 @@ typedef struct File {
   const char *path, *text;
 } File;
 
-/* All files of docs/tutorial, pages and programs, in the order of their
- * names. */
+/* All files of docs/tutorial, pages and programs, and then all pages of
+ * docs/puzzles, in the order of their names. */
 static const File files[] = {
 #include "repl/lessons.inc"
 };
@@ -526,10 +527,13 @@ void learn_look(Repl *r) {
     say_remark(r, &piece->exercise);
     return;
   }
+  const char *text = r->last ? r->last : "";
+  Part answer = {text, strlen(text), 1};
   char *why;
-  bool holds = exercise_holds(r->host, r->session, &piece->exercise, &why);
+  bool right =
+      exercise_takes(r->host, r->session, &piece->exercise, answer, &why);
   state_others_skip(r);
-  if (!holds) {
+  if (!right) {
     Prose p = prose(r);
     strbuf_addf(&p.words, "Not yet: %s.", why ? why : "memory ran out");
     prose_done(r, &p);

@@ -63,7 +63,9 @@ static Part trimmed(Part p) {
 /* `above`: the prose between this block and what stands before it. */
 static void take_block(Exercise *e, Part above, Part fence, Part inside) {
   if (part_is(fence, "```rly given")) e->given = inside;
+  if (part_is(fence, "```rly allowed")) e->allowed = inside;
   if (part_is(fence, "```rly check")) e->check = inside;
+  if (part_is(fence, "```rly hidden")) e->hidden = inside;
   if (part_is(fence, "```rly solution")) add_part(&e->solutions, inside);
   if (!part_is(fence, "```rly wrong")) return;
   if (e->wrong.count < PARTS_MAX) e->remarks[e->wrong.count] = trimmed(above);
@@ -224,21 +226,31 @@ static bool line_holds(Host *h, rly_session *s, Part line, char **why) {
   return holds;
 }
 
+static bool lines_hold(Host *h, rly_session *s, Part lines, char **why) {
+  for (Part line; part_line(&lines, &line);)
+    if (!is_blank(line) && !line_holds(h, s, line, why)) return false;
+  return true;
+}
+
 /* The copy prints nothing.  It is what Ctrl-C stops meanwhile, for a check may
  * call an answer that has no end. */
-bool exercise_holds(Host *h, rly_session *s, const Exercise *e, char **why) {
+static bool checks_hold(Host *h, rly_session *s, const Exercise *e,
+                        char **why) {
   *why = NULL;
   rly_session *copy = rly_session_fork(s, NULL), *before = h->session;
   if (!copy) return false;
   host_session_use(h, copy);
-  bool holds = true;
-  Part rest = e->check, line;
-  while (holds && part_line(&rest, &line))
-    if (!is_blank(line)) holds = line_holds(h, copy, line, why);
+  bool hold =
+      lines_hold(h, copy, e->check, why) && lines_hold(h, copy, e->hidden, why);
   host_session_use(h, before);
   rly_session_free(copy);
   rly_session_skip(s);
-  return holds;
+  return hold;
+}
+
+bool exercise_takes(Host *h, rly_session *s, const Exercise *e, Part answer,
+                    char **why) {
+  return exercise_allows(h, e, answer, why) && checks_hold(h, s, e, why);
 }
 
 Part exercise_remark(Host *h, const Exercise *e, const char *answer) {

@@ -12,6 +12,14 @@
  *   let %n = 8;
  *   ```
  *
+ *   ```rly start         what an answer may begin with; may be missing
+ *   %n * 1
+ *   ```
+ *
+ *   ```rly allowed       words that an answer may use (allowed.c); may be
+ *   sum where            missing: all are
+ *   ```
+ *
  *   ```rly check         expressions, one a line, that must be True
  *   %it == 4
  *   ```
@@ -34,7 +42,10 @@
  *   %n
  *   ```
  *   ...
- *   </details> */
+ *   </details>
+ *
+ * A block `rly hidden`, in a fold of its own before the wrong answers, has
+ * further checks, which are shown when they fail. */
 #ifndef REPL_LESSON_H
 #define REPL_LESSON_H
 
@@ -60,7 +71,7 @@ typedef struct PartList {
 typedef struct Exercise {
   Part title;
   Part task; /* from below the heading to the first fold */
-  Part given, check;
+  Part given, allowed, check, hidden;
   PartList hints, solutions, wrong;
   Part remarks[PARTS_MAX]; /* for each of `wrong`, without the colon */
 } Exercise;
@@ -94,9 +105,14 @@ bool part_begins(Part p, const char *prefix);
 /* Adds a part to the program and runs it, showing nothing; false, with nothing
  * reported, when it is refused or fails. */
 bool part_run(Host *h, rly_session *s, Part p);
-/* Are the exercise's checks true now?  They are asked of a copy of the session.
- * If not, *why is the reason, to be freed; NULL when memory ran out. */
-bool exercise_holds(Host *h, rly_session *s, const Exercise *e, char **why);
+/* Is the answer made of what the exercise allows?  If not, *why is the reason,
+ * to be freed; NULL when memory ran out. */
+bool exercise_allows(Host *h, const Exercise *e, Part answer, char **why);
+/* Is the answer right, after it was run?  It is made of what is allowed, and
+ * the checks are true now: they are asked of a copy of the session.  If not,
+ * *why is the reason, as above. */
+bool exercise_takes(Host *h, rly_session *s, const Exercise *e, Part answer,
+                    char **why);
 /* What the page says of this answer, if it is one of the wrong ones; else an
  * empty part.  Blanks, comments and the names of locals do not count. */
 Part exercise_remark(Host *h, const Exercise *e, const char *answer);

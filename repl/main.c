@@ -60,7 +60,7 @@ static const Command commands[] = {
      "feed a step function frame by frame"},
     {"repl", "", IN_REPL, command_repl, "the prompt"},
     {"learn", "[N]", IN_LEARN, command_learn,
-     "the tutorial at the prompt, with exercises: go on, or lesson N"},
+     "the tutorial and puzzles at the prompt: go on, or lesson N"},
     {"watch", "FILE.rly [ARGS...]", IN_WATCH, command_watch,
      "run a script again whenever it is saved, values beside its lines"},
     {"serve-docs", "[FOLDER]", IN_SERVE, command_serve_docs,

@@ -377,8 +377,8 @@ static bool try_answer(TestRun *t, const Exercise *e, Part answer, bool *broken,
   if (!host_init(&h, t->cli)) return false;
   rly_session *s = host_plugins(&h) ? rly_session_new(h.program, NULL) : NULL;
   *broken = !s || !part_run(&h, s, e->given);
-  bool taken =
-      !*broken && part_run(&h, s, answer) && exercise_holds(&h, s, e, why);
+  bool taken = !*broken && part_run(&h, s, answer) &&
+               exercise_takes(&h, s, e, answer, why);
   rly_session_free(s);
   host_done(&h);
   return taken;

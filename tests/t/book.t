@@ -97,6 +97,23 @@ my @numbers = $html{'tutorial-03-functions.html'} =~
   /class="exercise" data-lesson="3" data-number="(\d+)"/g;
 is_deeply(\@numbers, [1 .. @asked], 'an exercise has its number');
 
+# A puzzle's editor begins with its text; what is hidden stays so, in pages and
+# in the search.
+for my $n (14 .. 17) {
+  my ($file) = glob "docs/puzzles/$n-*.md";
+  my ($name) = $file =~ m{([^/]+)\.md$};
+  my $page = $html{"puzzles-$name.html"};
+  my @starts = text_of($file) =~ /^```rly start\n(.*?)^```/msg;
+  is_deeply([map { words($_) } $page =~ /data-lesson="$n"\ data-number="\d+"
+               \ data-start="([^"]*)"/xg], \@starts, "$name: the beginnings");
+  my @hidden = map { split /\n/ } text_of($file) =~
+    /^```rly hidden\n(.*?)^```/msg;
+  cmp_ok(scalar @hidden, '>', 2 * @starts, '... are judged by many properties');
+  my $all = words($page) . text_of("$book/search.json");
+  is(join("\n", grep { index($all, $_) >= 0 } @hidden), '',
+     '... which are not shown');
+}
+
 # --- Search ------------------------------------------------------------------
 
 my %found;

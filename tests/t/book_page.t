@@ -92,6 +92,22 @@ like(answered("def \@sign(%x: int32) -> int32 {\n  if (%x > 0) { 1 } else {"
               . " if (%x < 0) { -1 } else { 0 } }\n}"),
      qr/^Right\. Right\.$/, 'a right answer is right');
 
+# A puzzle: its text to begin with, an operator that it does not allow, and an
+# answer.
+go('puzzles-15-recursion.html');
+choose(exercise => 0);
+$page->click('#it button');
+$page->wait_for('document.querySelector("#it [role=status]")?.innerText'
+                . ' === ""');
+like(seen('#it .cm-content'), qr/^def \@ones\(%n: int32\) -> int32 \{\n  _/,
+     'a puzzle begins with its text');
+my $ones = 'def @ones(%n: int32) -> int32 { ';
+like(answered("$ones sum([%n]) }"),
+     qr/^Not yet\. .*`sum` is not among the words that are allowed/s,
+     '... does not take every operator');
+like(answered("$ones if (%n == 0) { 0 } else { mod(%n, 2) + \@ones(%n / 2) }"
+              . ' }'), qr/^Right\. Right\.$/, '... and is solved');
+
 # A definition from above is put in front.
 go('state.html');
 my $needs = which('b => /@reset\(\);/.test(b.dataset.program ?? "") &&'

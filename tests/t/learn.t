@@ -14,8 +14,10 @@ use Test::More;
 
 binmode $_, ':utf8' for Test::More->builder->failure_output;
 
-my @pages = sort glob 'docs/tutorial/*.md';
-is(scalar @pages, 13, 'thirteen pages');
+my @pages = ((sort glob 'docs/tutorial/*.md'), sort glob 'docs/puzzles/*.md');
+is(scalar @pages, 17, 'thirteen pages of the tutorial, four of puzzles');
+is(scalar(map { slurp($_) =~ /^### Exercise: /mg } @pages[13 .. 16]), 20,
+   'twenty puzzles');
 
 # The first solution of each exercise, and its first wrong answer.
 sub answers {
@@ -35,7 +37,8 @@ sub answers {
 $ENV{XDG_STATE_HOME} = scratch('state');
 for my $n (1 .. @pages) {
   my @answers = answers($pages[$n - 1]);
-  ok(@answers >= 2 && @answers <= 3, "lesson $n: there are exercises");
+  ok(@answers >= 2 && @answers <= ($n > 13 ? 6 : 3),
+     "lesson $n: there are exercises");
   my $run = rly({in => join '', map { $_->{right} } @answers}, 'learn', $n);
   is($run->{status}, 0, "lesson $n: its solutions are right")
     or diag($run->{out});
@@ -85,11 +88,11 @@ gives(rly({in => "7 / 0\n%nobody\n:quit\n"}, 'learn', 1), 1,
 gives(rly({in => "let %y = ref(1);\n%y\n:back\n:back\n"}, 'learn', 1), 1,
       qr/Exercise: a half.*Not yet.*Ctrl-D leaves.*Exercise: a half/s, qr/./,
       'back shows what was before, and asks again');
-gives(rly('learn'), 0, qr/\A> 1\. Numbers.* 0 of 3 exercises\n(?:  .*\n){12}\z/,
+gives(rly('learn'), 0, qr/\A> 1\. Numbers.* 0 of 3 exercises\n(?:  .*\n){16}\z/,
       '', 'without a number they are listed');
 ok(!-e scratch('state/rly/learn'), 'a pipe keeps no progress');
-for my $bad ('0', '14', 'x', '-1', '1 2', '99999999999999999999') {
-  gives(rly('learn', split / /, $bad), 1, '', qr/from 1 to 13|unknown|flag/,
+for my $bad ('0', '18', 'x', '-1', '1 2', '99999999999999999999') {
+  gives(rly('learn', split / /, $bad), 1, '', qr/from 1 to 17|unknown|flag/,
         "learn $bad");
 }
 gives(rly({in => ":hint\n"}, 'repl'), 0, '', qr/no command `:hint`/,
@@ -161,6 +164,69 @@ gives(tested("### Exercise: \n\n</details>\n```rly wrong"), 1, qr/no title/, '',
 my $many = "<details><summary>Hint</summary>\n\nx\n\n</details>\n" x 100;
 gives(tested($page =~ s/^<details><summary>Hint/$many$&/mr), 1, qr/more than/,
       '', 'too many hints');
+
+# What an answer may be made of.  Each case is a list of words, an answer, and
+# what is said of it; without words the answer is right.
+sub puzzle {
+  my ($allowed, $answer) = @_;
+  return "### Exercise: x\n\n```rly allowed\n$allowed\n```\n" .
+    "```rly check\n\@f(3) == 6\n```\n" .
+    "<details><summary>Hint</summary>\n\nx\n\n</details>\n" .
+    "<details><summary>Solution</summary>\n\n```rly solution\n$answer\n```\n" .
+    "\n</details>\n<details><summary>Hidden properties</summary>\n\n" .
+    "```rly hidden\n\@f(4) == 10\n```\n\n</details>\n" .
+    "<details><summary>Not these</summary>\n\n" .
+    "```rly wrong\n1\n```\n" x 2 . "\n</details>\n";
+}
+my $head = 'def @f(%n: int32) -> int32';
+my $loop = "$head { if (%n == 0) { 0 } else { %n + \@f(%n - 1) } }";
+my $own = "$head { let %g = fn (%k: int32) -> int32 { if (%k == 0) { 0 } " .
+          "else { %k + %g(%k - 1) } }; %g(%n) }";
+my $group = "$head { let %g = fn (%k: int32) -> int32 { if (%k == 0) { 0 } " .
+            "else { %k + %h(%k - 1) } } and %h = fn (%k: int32) -> int32 " .
+            "{ if (%k == 0) { 0 } else { %k + %g(%k - 1) } }; %g(%n) }";
+my $each = "def \@g(%n: int32) -> int32 { if (%n == 0) { 0 } " .
+           "else { %n + \@f(%n - 1) } }\n" .
+           "$head { if (%n == 0) { 0 } else { %n + \@g(%n - 1) } }";
+for my $case (
+  ['', "$head { %n * (%n + 1) / 2 }"],
+  ['', "$head { -(-%n) * (%n + 1) / 2 }"],
+  ['', "$head { multiply(%n, %n + 1) / 2 }", '`multiply` is not among'],
+  ['multiply', "$head { multiply(%n, %n + 1) / 2 }"],
+  ['multiplying multipl', "$head { multiply(%n, %n) }", '`multiply` is not'],
+  ['', "$head { let %f = multiply; %f(%n, %n + 1) / 2 }", '`multiply` is not'],
+  ['', "$head { print(%n); %n * (%n + 1) / 2 }", '`print` is not'],
+  ['arange sum', "$head { sum(arange(%n + 1)) }"],
+  ['arange', "$head { sum(arange(%n + 1)) }", '`sum` is not'],
+  ['@foldl', "$head { \@foldl(fn (%a: int32, %b: int32) { %a + %b }, 0, " .
+             "\@range(%n + 1)) }", '`@range` is not'],
+  ['foldl @range', "$head { \@foldl(fn (%a: int32, %b: int32) { %a + %b }, " .
+             "0, \@range(%n + 1)) }", '`@foldl` is not'],
+  ['@foldl @range', "$head { \@foldl(fn (%a: int32, %b: int32) { %a + %b }, " .
+             "0, \@range(%n + 1)) }"],
+  ['recursion', $loop, '`if` is not'], ['if', $loop, '`@f` calls itself'],
+  ['if recursion', $loop], ['if', $own, '`%g` calls itself'],
+  ['if recursion', $own], ['if', $group, '`%h` calls itself'],
+  ['if recursion', $group], ['if', $each, '`@f` calls itself'],
+  ['if recursion', $each],
+  ['', "def \@g(%n: int32) { %n * (%n + 1) }\n$head { \@g(%n) / 2 }"],
+  ['', "$head { let %g = fn (%g: int32) { %g + 1 }; %n * %g(%n) / 2 }"],
+  ['if', "$head { if (%n > 0 && %n < 9) { %n * (%n + 1) / 2 } else { 0 } }"],
+  ['', "$head { let %y = %n > 0 && %n < 9; %n * (%n + 1) / 2 }"],
+  ['', "$head { match (%n) { 0 => 0, %m => %m * (%m + 1) / 2 } }",
+   '`match` is not'],
+  ['ref', "$head { ref_read(ref(%n * (%n + 1) / 2)) }", '`ref_read` is not'],
+  ['ref_read', "$head { ref_read(ref(%n * (%n + 1) / 2)) }", '`ref` is not'],
+  ['', "$head { 2 * %n }", '`@f(4) == 10` is False'],
+) {
+  my ($allowed, $answer, $why) = @$case;
+  gives(tested(puzzle($allowed, $answer)), $why ? 1 : 0,
+        $why ? qr/^not ok 1 .* a solution\n# it is refused:\n#   \Q$why\E/m
+             : qr/^ok 1 .* a solution$/m, '',
+        "with `$allowed`: " . ($why // 'allowed'));
+}
+gives(rly({in => ":skip\n" x 6}, 'learn', 14), 1,
+      qr/Besides signs it may use/, '', 'a puzzle says what it allows');
 
 # --- At a terminal ------------------------------------------------------------
 

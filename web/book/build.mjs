@@ -29,8 +29,11 @@ const plain = (text) => text.replace(/\[([^\][]*)\]\([^()]*\)/g, '$1')
 
 /* --- Texts ------------------------------------------------------------------ */
 
+// What only `rly learn` tells, and only of an answer that is wrong.
+const HIDDEN = /^<details><summary>Hidden properties<\/summary>[^]*?^<\/details>\n/gm;
+
 const read = (from) => typeof from === 'string'
-  ? readFileSync(from, 'utf8')
+  ? readFileSync(from, 'utf8').replace(HIDDEN, '')
   : execFileSync(from[0], from.slice(1), {encoding: 'utf8'});
 
 // The library's text as one for each file, after what stands before them.
@@ -128,7 +131,7 @@ const live = (text, program, language = 'rly') =>
 // What makes HTML of a page's blocks, in their order.
 function blocks_of(page) {
   const program = page_of_blocks(), session = page_of_blocks();
-  let exercise = 0;
+  let exercise = 0, start = '';
   return {
     rly: (text) => live(text, program(text)),
     relay: (text) => still(text, 'rly'),
@@ -138,9 +141,18 @@ function blocks_of(page) {
       return live(text, session(entries), 'console');
     },
     'rly given': (text) => '<p>Given:</p>' + still(text, 'rly'),
-    'rly check': (text) =>
-      `<div class="exercise" data-lesson="${page.lesson}" data-number="${
-        ++exercise}">${still(text, 'rly')}</div>\n`,
+    'rly start'(text) {
+      start = text;
+      return still(text, 'rly');
+    },
+    'rly allowed': (text) => `<p>${text.trim().split(/\s+/)
+      .map((word) => `<code>${word}</code>`).join(' ')}</p>\n`,
+    'rly check'(text) {
+      const begins = start && ` data-start="${escaped(start)}"`;
+      start = '';
+      return `<div class="exercise" data-lesson="${page.lesson}" data-number="${
+        ++exercise}"${begins}>${still(text, 'rly')}</div>\n`;
+    },
     'rly solution': (text) => still(text, 'rly'),
     'rly wrong': (text) => still(text, 'rly'),
   };

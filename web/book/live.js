@@ -81,7 +81,7 @@ export async function answer(block) {
     status.textContent = right ? 'Right.' : 'Not yet.';
     block.dataset.judged = (+block.dataset.judged || 0) + 1;
   };
-  const parts = editor_of(block, '', 'Answer');
+  const parts = editor_of(block, block.dataset.start ?? '', 'Answer');
   // An answer is a part of a lesson, which only the judge knows whole.
   parts.editor.look = () => {};
   const check = element('button', 'Check');

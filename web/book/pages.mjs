@@ -5,9 +5,14 @@ const tutorial = ['01-numbers', '02-names', '03-functions', '04-shapes', '05-dat
                   '06-files', '07-cells', '08-layers', '09-steps', '10-state',
                   '11-derivatives', '12-vanishing', '13-learning'];
 
+const puzzles = ['14-shapes', '15-recursion', '16-state', '17-gradients'];
+
 export const BOOK = [
   ['Tutorial', tutorial.map((name, i) => ({
     name: `tutorial-${name}`, from: `docs/tutorial/${name}.md`, lesson: i + 1}))],
+  ['Puzzles', puzzles.map((name, i) => ({
+    name: `puzzles-${name}`, from: `docs/puzzles/${name}.md`,
+    lesson: tutorial.length + i + 1}))],
   ['The language', [
     {name: 'language', from: 'docs/LANGUAGE.md'},
     {name: 'types', from: 'docs/TYPES.md'},

@@ -2,10 +2,10 @@
  *
  * A binding is a name with a tensor, or with a text that becomes a tensor as
  * soon as a declaration says of which dtype (`x=3` may be an int8 or a
- * float64).  Bindings are a list in the order in which they came; looking up
- * goes from the end, so a later one replaces an earlier one.  Nothing is
- * compared with the program here: a file may be bound before the text that
- * declares its params (entry.c compares).
+ * float64).  Bindings are a list in the order in which they came; a later one
+ * of a name replaces an earlier one.  Nothing is compared with the program
+ * here: a file may be bound before the text that declares its params (entry.c
+ * compares).
  *
  *   bind_file     every tensor of a file       an unknown name is no error
  *   bind_tensor   a host's tensor              an unknown name is an error
@@ -119,20 +119,36 @@ rly_status rly_program_bind_text(rly_program *p, const char *argument) {
 
 /* --- Looking up --------------------------------------------------------- */
 
-/* From the newest to the oldest. */
-Bound *find_bound(rly_program *p, const char *name) {
-  for (size_t i = p->bound.len; i-- > 0;) {
-    Bound *b = &p->bound.data[i];
-    if (b->name && !strcmp(b->name, name)) return b;
-  }
-  return NULL;
+void bound_changed(rly_program *p) {
+  ptrmap_done(&p->newest_bound);
+  ptrmap_init(&p->newest_bound, p->mem);
+  p->indexed = 0;
 }
 
-bool bound_since(const rly_program *p, const char *name, size_t from) {
-  for (size_t i = p->bound.len; i-- > from;)
-    if (p->bound.data[i].name && !strcmp(p->bound.data[i].name, name))
-      return true;
-  return false;
+/* 1 + the place of the newest binding of that name, or 0.  A file may hold as
+ * many tensors as the program has params, so a table finds them by name; what
+ * was bound since it was last asked is added first.  A table that could not
+ * grow is given up, and made anew when there is memory again. */
+static size_t newest_bound(rly_program *p, const char *name) {
+  NameTable *names = &p->cx->names;
+  for (; p->indexed < p->bound.len; p->indexed++) {
+    const char *of = p->bound.data[p->indexed].name;
+    if (of)
+      ptrmap_put(&p->newest_bound, name_of(names, of),
+                 (void *)(p->indexed + 1));
+  }
+  size_t found = (size_t)ptrmap_get(&p->newest_bound, name_of(names, name));
+  if (mem_exhausted(p->mem)) bound_changed(p);
+  return found;
+}
+
+Bound *find_bound(rly_program *p, const char *name) {
+  size_t found = newest_bound(p, name);
+  return found ? &p->bound.data[found - 1] : NULL;
+}
+
+bool bound_since(rly_program *p, const char *name, size_t from) {
+  return newest_bound(p, name) > from;
 }
 
 /* dtype and rank must be equal, where the rank is declared; a dimension counts

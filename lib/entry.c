@@ -36,6 +36,7 @@ static bool name_positional(rly_program *p, const rly_function *entry) {
       return false;
     }
     b->name = name;
+    bound_changed(p);
   }
   return true;
 }
@@ -113,6 +114,7 @@ static bool check_names(rly_program *p, const rly_function *entry,
 
 /* Takes bindings back, the newest first. */
 static void unbind(rly_program *p, size_t from) {
+  bound_changed(p);
   while (p->bound.len > from) {
     Bound b = VEC_POP(&p->bound);
     if (b.tensor) tensor_drop(p->ir->heap, b.tensor);
@@ -198,6 +200,7 @@ static rly_status check_bindings(rly_program *p, const rly_function *entry) {
     ok &=
         check_entry_type(p, rly_function_param_name(entry, i), g->type->args[i],
                          g->value->fn->params[i]->span, &missing);
+  missing_end(&missing);
   return ok ? RLY_OK : program_failed(p, RLY_REFUSED);
 }
 

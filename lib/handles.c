@@ -141,6 +141,7 @@ static void program_free_all(rly_program *p) {
     if (p->bound.data[i].tensor)
       tensor_drop(&cx->heap, p->bound.data[i].tensor);
   VEC_DONE(&p->bound);
+  ptrmap_done(&p->newest_bound);
   arena_done(&p->arena);
   mem_leave(p->mem);
   mem_free(&cx->mem, p, sizeof *p);

@@ -69,10 +69,12 @@ struct rly_program {
   _Atomic int holders;
   Program *ir;
   Code *code;
-  Unit *newest;      /* of the newest text; linked library units follow it */
-  struct Uses *uses; /* what uses what (redefine.c), or NULL */
-  VEC(Bound) bound;  /* later entries win */
-  Arena arena;       /* names and texts of `bound` */
+  Unit *newest;        /* of the newest text; linked library units follow it */
+  struct Uses *uses;   /* what uses what (redefine.c), or NULL */
+  VEC(Bound) bound;    /* later entries win */
+  PtrMap newest_bound; /* names of the first `indexed` -> 1 + place in bound */
+  size_t indexed;
+  Arena arena;                 /* names and texts of `bound` */
   struct Operators *operators; /* of the host (operator.c); or NULL, */
   void (*operators_free)(rly_program *p); /* as this is */
   GivenTexts given;                       /* for the texts that are added */
@@ -391,7 +393,9 @@ const Tensor *bound_tensor(rly_program *p, const char *name,
 const Tensor *bound_fit(rly_program *p, Bound *b, const char *name,
                         const Type *declared, Span at);
 /* Is a value bound to the name by the bindings from number `from` on? */
-bool bound_since(const rly_program *p, const char *name, size_t from);
+bool bound_since(rly_program *p, const char *name, size_t from);
+/* Whoever names a binding later, or takes one back, says so by this. */
+void bound_changed(rly_program *p);
 /* --- path.c ------------------------------------------------------------- */
 
 /* Does the param hold tensors by path, in a tuple or a data type? */
@@ -410,9 +414,12 @@ typedef struct Missing {
   rly_program *p;
   Diag *diag;
   bool files_told; /* what the files hold */
+  size_t count;
 } Missing;
 
 void report_missing(Missing *m, const char *name, const Type *type, Span span);
+/* After the last: tells of those that are too many to list. */
+void missing_end(const Missing *m);
 
 /* --- parts.c ------------------------------------------------------------ */
 

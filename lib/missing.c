@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/limits.h"
 #include "lib/handles.h"
 
 /* Does `name` end in `end`, as model.w in w, whatever the case?  The character
@@ -16,18 +17,23 @@ static bool ends_in(const char *name, const char *end) {
 
 /* The tensor of a file that was probably meant, which is none that a param
  * takes; or NULL.  First a name that is the other's end, then one that is spelt
- * alike. */
+ * alike.  Params are asked last, as there may be as many as tensors. */
 static const Bound *near_miss(rly_program *p, const char *name) {
   Suggestion near = suggestion_for(name);
+  const Bound *best = NULL;
   for (size_t i = 0; i < p->bound.len; i++) {
     const Bound *b = &p->bound.data[i];
-    if (!b->file || !b->name || name_is_param(p, b->name)) continue;
-    if (ends_in(b->name, name) || ends_in(name, b->name)) return b;
-    suggestion_offer(&near, b->name);
+    if (!b->file || !b->name) continue;
+    bool ends = ends_in(b->name, name) || ends_in(name, b->name);
+    Suggestion with = near;
+    if (!ends) suggestion_offer(&with, b->name);
+    if ((!ends && with.best == near.best) || name_is_param(p, b->name))
+      continue;
+    best = b;
+    if (ends) break;
+    near = with;
   }
-  for (size_t i = 0; near.best && i < p->bound.len; i++)
-    if (p->bound.data[i].name == near.best) return &p->bound.data[i];
-  return NULL;
+  return best;
 }
 
 /* Says once what is in the files. */
@@ -76,10 +82,17 @@ void report_missing(Missing *m, const char *name, const Type *type, Span span) {
               "`:param %s = VALUE` at the prompt",
               name, name);
   }
+  if (m->count++ >= MISSING_MOST) return;
   StrBuf text;
   strbuf_init(&text, m->p->ir->mem);
   type_print(m->p->ir->types, &text, type, 200);
   diag_note(m->diag, span, "`%s`: %s", name, strbuf_text(&text));
   strbuf_done(&text);
   note_near(m, name);
+}
+
+void missing_end(const Missing *m) {
+  if (m->diag && m->count > MISSING_MOST)
+    diag_note(m->diag, SPAN_NONE, "%zu more have no value",
+              m->count - MISSING_MOST);
 }

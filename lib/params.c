@@ -184,6 +184,7 @@ rly_status params_for(rly_program *p, const Unit *from, bool lets_only,
   while (r.rest.len && !mem_exhausted(mem))
     reach_globals(&r, mem, VEC_POP(&r.rest));
   bool ok = !mem_exhausted(mem) && give_params(&to, &r.met);
+  missing_end(&missing);
   VEC_DONE(&r.rest);
   ptrmap_done(&r.met);
   if (ok) return RLY_OK;

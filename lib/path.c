@@ -156,7 +156,8 @@ bool param_has_path(rly_program *p, const Global *g, const char *name) {
   if (!strncmp(name, g->name->text, len) && name[len] == '.')
     return path_leads(p, g->type, name + len + 1);
   if (!strcmp(name, g->name->text) && path_leads(p, g->type, "")) return true;
-  return path_only_param(p) == g && path_leads(p, g->type, name);
+  return param_has_parts(g) && path_only_param(p) == g &&
+         path_leads(p, g->type, name);
 }
 
 bool name_is_param(rly_program *p, const char *name) {

@@ -124,6 +124,7 @@ rly_program *rly_program_new(rly_context *cx) {
   context_keep(cx);
   p->mem = mem_child(&cx->mem, SIZE_MAX);
   VEC_INIT(&p->bound, p->mem);
+  ptrmap_init(&p->newest_bound, p->mem);
   arena_init(&p->arena, p->mem);
   context_lock(cx);
   if (p->mem) p->mem->watched[0] = &cx->mem;

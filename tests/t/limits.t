@@ -369,6 +369,22 @@ for my $what (sort keys %long_programs) {
   }
 }
 
+# As many params as a file has tensors: first each finds its own, then none does.
+my $weights = spew(scratch('weights.safetensors'),
+                   safetensors(map { ["w$_", 'F32', [1], [$_]] } 1 .. $many_of));
+for my $letter ('w', 'u') {
+  my $program = spew(scratch('params.rly'),
+                     (map { "param \@$letter$_: Tensor[(1), float32];\n" }
+                        1 .. $many_of), "\@$letter$many_of\n");
+  my $run = rly('run', '--timeout', '600', '--params', $weights, $program);
+  gives($run, 0, qr/\[$many_of\.0\]/, '', "$many_of params") if $letter eq 'w';
+  next if $letter eq 'w';
+  is($run->{status}, 1, "$many_of params without values");
+  is(() = $run->{err} =~ /^ +\| .*`u\d+`: Tensor/gm, 50, '... 50 are listed');
+  like($run->{err}, qr/note: @{[$many_of - 50]} more have no value/,
+       '... and the others are counted');
+}
+
 # An operator is shown all fields of its operand, however many.
 my $wide = spew(scratch('wide.rly'),
                 'def @main() { concatenate((', '[1], ' x 120_000, ')) }');

@@ -108,6 +108,9 @@ FLAGS_lib      := -DRLY_ONNX=$(ONNX)
 ifeq ($(MODE)$(filter -O0 -Og,$(CFLAGS)),release)
 FLAGS_tensor   := -O3
 FLAGS_kernels/ref := -O3
+# Calls of rly.h that look at the status (docs/statuses.pl).
+FLAGS_tests/unit := -include $(GEN)/tests/statuses.h
+FLAGS_repl     := $(if $(filter asan debug,$(MODE)),$(FLAGS_tests/unit))
 FLAGS_kernels/math := -O3
 FLAGS_kernels/simd := -O3
 FLAGS_kernels/drive := -O3
@@ -176,6 +179,7 @@ gen_hdr := $(patsubst %.y,$(GEN)/%.h,$(wildcard parser/*.y)) \
            $(GEN)/stepper/versions.css.inc $(GEN)/stepper/versions.js.inc \
            $(GEN)/stepper/views.js.inc \
            $(GEN)/data/graph.css.inc $(GEN)/data/graph.js.inc \
+           $(GEN)/tests/statuses.h \
            $(deps_hdr)
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
@@ -389,6 +393,10 @@ $(GEN)/repl/diagnostics.inc: docs/DIAGNOSTICS.md
 	@mkdir -p $(@D)
 	$(Q)$(as_string) $< > $@
 
+$(GEN)/tests/statuses.h: docs/statuses.pl docs/Tables.pm include/rly.h
+	@mkdir -p $(@D)
+	$(Q)perl $< --checks > $@
+
 # A row {path, text} for each file of the tutorial and for each page of puzzles.
 lessons := $(sort $(wildcard docs/tutorial/*)) \
            $(sort $(wildcard docs/puzzles/*))
@@ -595,7 +603,7 @@ promote: all $(conf) ## accept today's output as expected: then read the diff
 	$(RLY) test --promote --shell $(RLY_TESTS)
 	$(conf) --promote
 
-docs: all       ## docs/operators.md, library.md, relay.md, from the sources
+docs: all       ## the tables of docs/, from the sources
 	$(RLY) ops --markdown > docs/operators.md
 	$(RLY) doc --markdown > docs/library.md
 	perl docs/relay.pl $(RLY) docs/relay.md > $(B)/relay.md
@@ -608,6 +616,8 @@ TIME ?= 60
 TARGET ?= prompt
 FRAMES ?= 10000000
 STRIDE ?= 1
+	perl docs/statuses.pl docs/EMBEDDING.md > $(B)/EMBEDDING.md
+	mv $(B)/EMBEDDING.md docs/EMBEDDING.md
 RLY_SCRIPTS ?= $(wildcard tests/run/*.rly tests/gradient/*.rly \
                  tests/conformance/lang/*.rly)
 soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions

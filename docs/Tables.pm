@@ -5,7 +5,7 @@ package Tables;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT = qw(slurp flags commands declarations);
+our @EXPORT = qw(slurp flags commands declarations statuses);
 
 sub slurp {
   my ($path) = @_;
@@ -85,6 +85,20 @@ sub declarations {
     }
   }
   return grep { $_->{heading} || $_->{said} ne '' || @{$_->{code}} } @found;
+}
+
+# The functions of rly.h that give a status, as {name, gives}: what follows
+# "Gives:" in the comment over one, or over the group that it stands in.
+sub statuses {
+  my @functions;
+  for my $d (declarations()) {
+    my ($gives) = $d->{said} =~ /\bGives:\s+(\w+(?:,\s+\w+)*)\./;
+    for my $name (map { /^rly_status (rly_\w+)\(/ } @{$d->{code}}) {
+      die "include/rly.h: $name does not say what it gives\n" if !$gives;
+      push @functions, {name => $name, gives => [split /,\s+/, $gives]};
+    }
+  }
+  return @functions;
 }
 
 1;

@@ -32,10 +32,11 @@
  * longjmp out of one would leave the session locked.  Keep the exception, call
  * rly_session_interrupt, return, and throw it when the call has returned.
  *
- * Functions that can fail return a status.  What went wrong is told by the
- * diagnostics: the session's, of functions that take a session or a value, the
- * context's otherwise.  Arguments that make no sense give RLY_MISUSE (or NULL,
- * 0, false) and change nothing.  Nothing here exits, aborts or prints. */
+ * Functions that can fail return a status; what it may be beside RLY_OK stands
+ * after "Gives:".  What went wrong is told by the diagnostics: the session's,
+ * of functions that take a session or a value, the context's otherwise.
+ * Arguments that make no sense give RLY_MISUSE (or NULL, 0, false) and change
+ * nothing.  Nothing here exits, aborts or prints. */
 #ifndef RLY_H
 #define RLY_H
 
@@ -185,7 +186,8 @@ typedef struct rly_files {
  * the system; NULL: it asks the system alone.  The struct is copied.  No other
  * thread may use the context during this call.  The functions are called on any
  * thread that uses the context, several at once, and may not use what belongs
- * to it. */
+ * to it.
+ * Gives: misuse. */
 rly_status rly_context_set_files(rly_context *cx, const rly_files *files);
 
 /* --- Diagnostics -------------------------------------------------------- */
@@ -273,7 +275,8 @@ typedef struct rly_log {
  * asks for it then; and what else the level says, when it is done.  NULL: not
  * any more.  The struct is copied.  No other thread may use the context
  * meanwhile.  `write` may be called on any thread that uses the context, and
- * may not use what belongs to it, but for rly_session_interrupt. */
+ * may not use what belongs to it, but for rly_session_interrupt.
+ * Gives: misuse. */
 rly_status rly_context_set_log(rly_context *cx, const rly_log *log);
 
 /* --- Programs ----------------------------------------------------------- */
@@ -294,7 +297,8 @@ rly_program *rly_program_new(rly_context *cx);
 void rly_program_free(rly_program *p);
 
 /* Parses and checks a text and adds it.  On anything but RLY_OK the program is
- * as it was.  `path` is what messages show. */
+ * as it was.  `path` is what messages show.
+ * Gives: refused, limit, incomplete, misuse. */
 rly_status rly_program_add_text(rly_program *p, const char *path,
                                 const char *text, size_t len, unsigned flags);
 rly_status rly_program_add_file(rly_program *p, const char *path,
@@ -375,7 +379,8 @@ typedef struct rly_operator {
  * runs the session, for several sessions at once if these run so, and under the
  * rules for callbacks (above).  Memory of operands and the result counts for
  * the session, what a function takes itself does not.  Limits of time and
- * interrupts end a call only if it asks for them. */
+ * interrupts end a call only if it asks for them.
+ * Gives: refused, limit, misuse. */
 rly_status rly_operator_add(rly_program *p, const rly_operator *op);
 /* Says why the call fails, a run-time error (E0606).  Gives false. */
 bool rly_operator_fail(rly_operator_call *call, const char *message);
@@ -401,7 +406,8 @@ char *rly_program_doc(rly_program *p, const char *name);
 /* A text as `rly fmt` lays it out: *formatted is owned, and untouched unless
  * RLY_OK.  The text is parsed, not checked; it reads back as the same program,
  * comments included.  What is wrong with it is told by the context's
- * diagnostics, under `path`. */
+ * diagnostics, under `path`.
+ * Gives: refused, limit, misuse. */
 rly_status rly_text_format(rly_context *cx, const char *path, const char *text,
                            size_t len, char **formatted);
 
@@ -530,21 +536,26 @@ bool rly_program_param_is_bound(rly_program *p, int i);
  * ones; what a file holds beyond the program's names is ignored, an unknown
  * name in rly_program_bind_text is an error. */
 
-/* The tensors of a file, of any format that rly_tensors_read takes. */
+/* The tensors of a file, of any format that rly_tensors_read takes.
+ * Gives: refused, limit, misuse. */
 rly_status rly_program_bind_file(rly_program *p, const char *path);
+/* Gives: limit, misuse. */
 rly_status rly_program_bind_tensor(rly_program *p, const char *name,
                                    const rly_tensor *t);
 /* The same of a `param` that the program has by now: a name of none, told with
  * those that are near, and a tensor that does not fit are refused at once and
- * leave what was bound. */
+ * leave what was bound.
+ * Gives: refused, limit, misuse. */
 rly_status rly_program_bind_param(rly_program *p, const char *name,
                                   const rly_tensor *t);
 /* "NAME=VALUE", or a bare VALUE for the entry's next parameter: a literal, a
  * tensor literal, a string, @file.npy, or @FILE for the bytes of any other
- * file, a vector of uint8.  Unsuffixed literals take the declared dtype. */
+ * file, a vector of uint8.  Unsuffixed literals take the declared dtype.
+ * Gives: refused, limit, misuse. */
 rly_status rly_program_bind_text(rly_program *p, const char *argument);
 /* Checks that every `param`, and every parameter of `entry` when that is not
- * NULL, is bound to a tensor of its type; reports all that is not. */
+ * NULL, is bound to a tensor of its type; reports all that is not.
+ * Gives: refused, limit, misuse. */
 rly_status rly_program_bindings_check(rly_program *p,
                                       const rly_function *entry);
 
@@ -569,34 +580,41 @@ rly_session *rly_session_new(rly_program *p,
 void rly_session_free(rly_session *s);
 
 /* Evaluates what the texts added since the last run hold, in order.  `show`
- * (may be NULL) is given each expression's value; it borrows it. */
+ * (may be NULL) is given each expression's value; it borrows it.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_run(rly_session *s,
                            void (*show)(void *data, rly_value *value),
                            void *data);
 /* Calls a global function by name, after evaluating the `let`s (but not the
  * expressions) of texts that were not run yet.  Arguments are borrowed;
- * *result is owned (untouched unless RLY_OK). */
+ * *result is owned (untouched unless RLY_OK).
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_call(rly_session *s, const char *name, int count,
                             rly_value *const *args, rly_value **result);
-/* The same without looking up the name. */
+/* The same without looking up the name.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_call_function(rly_session *s, const rly_function *f,
                                      int count, rly_value *const *args,
                                      rly_value **result);
-/* Calls `entry` with the arguments bound to its parameters' names. */
+/* Calls `entry` with the arguments bound to its parameters' names.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
                                   rly_value **result);
-/* Calls a value that is a function, such as one that another call gave. */
+/* Calls a value that is a function, such as one that another call gave.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_value_call(rly_value *function, int count,
                           rly_value *const *args, rly_value **result);
 /* Stops the run under way.  What it leaves to free the next run frees first, or
  * rly_session_free: structures of millions of cells do not hold it up. */
 void rly_session_interrupt(rly_session *s);
 /* Leaves out what was added since the last run: a `let` of it has no value in
- * this session, which a use reports. */
+ * this session, which a use reports.
+ * Gives: misuse. */
 rly_status rly_session_skip(rly_session *s);
 /* max_memory, max_depth, max_steps, timeout and tape_memory of the runs to come
  * (0 and the others mean nothing); the memory is the context's, for all its
- * sessions.  And what they are now, in a struct whose `size` is set. */
+ * sessions.  And what they are now, in a struct whose `size` is set.
+ * Gives: misuse. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits);
 rly_status rly_session_limits(rly_session *s, rly_options *limits);
 /* A program's text as `:type` shows it: the type of an expression in the
@@ -616,7 +634,8 @@ rly_stats rly_session_stats(const rly_session *s);
  * source line and operator, then by operator; NULL when that was not asked for.
  * To be freed. */
 char *rly_session_profile(rly_session *s);
-/* Begins a new profile, or ends it. */
+/* Begins a new profile, or ends it.
+ * Gives: limit, misuse. */
 rly_status rly_session_set_profile(rly_session *s, bool on);
 
 /* --- State --------------------------------------------------------------
@@ -641,40 +660,48 @@ const char *rly_state_alias(const rly_state *st, size_t i, size_t k);
 
 /* What a cell holds: owned, or NULL after reporting. */
 rly_value *rly_session_get(rly_session *s, const char *path);
-/* Puts a value of the cell's type into it. */
+/* Puts a value of the cell's type into it.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_set(rly_session *s, const char *path, rly_value *v);
 
 /* A cell of the host's own, which from now on belongs to the session's state:
  * it is listed, read, saved, loaded and carried as `$name`.  So a state that is
  * handed from step to step can be kept with that in cells.  The name has
- * letters, digits, `_` and `.`. */
+ * letters, digits, `_` and `.`.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_add_cell(rly_session *s, const char *name, rly_value *v);
 
 /* Remembers what the cells hold; NULL when the session is at work, or after
  * reporting.  Elements are shared, so it costs a few words a cell. */
 rly_snapshot *rly_session_snapshot(rly_session *s);
 /* Puts it back, into the very cells.  A snapshot serves any number of times,
- * only its own session. */
+ * only its own session.
+ * Gives: misuse. */
 rly_status rly_session_restore(rly_session *s, const rly_snapshot *snapshot);
 void rly_snapshot_free(rly_snapshot *snapshot);
 
 /* A session that goes on from here on its own.  `options` are its own, too. */
 rly_session *rly_session_fork(rly_session *s,
                               const rly_session_options *options);
-/* Every cell holds again what it would in a new session. */
+/* Every cell holds again what it would in a new session.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_reset(rly_session *s);
 
 /* To a file, which is replaced whole or not at all: .safetensors, a tensor
- * named as each cell's path.  A cell that holds a function is refused. */
+ * named as each cell's path.  A cell that holds a function is refused.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_save(rly_session *s, const char *path);
 /* From such a file, all cells or none: names, types, shapes and the checksum
- * must fit. */
+ * must fit.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_load(rly_session *s, const char *path);
 /* Into a changed program: cells of the same path and type keep what they held.
  * *report (may be NULL) is to be freed: a line for each cell, "kept",
- * "changed", "dropped" or "added", then its path and why, tabs between. */
+ * "changed", "dropped" or "added", then its path and why, tabs between.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_carry(rly_session *from, rly_session *to, char **report);
-/* The same from a file. */
+/* The same from a file.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_carry_file(rly_session *to, const char *path,
                                   char **report);
 
@@ -739,7 +766,8 @@ bool rly_value_array(rly_value *v, rly_array *out);
  * copied.  The result is written, row-major, to the `room` bytes at
  * result->data, whose other members are set, and *value is NULL.  A result that
  * needs more room, or is no tensor, is *value, owned, and `result` stays as it
- * was; so it does, and *value, unless RLY_OK. */
+ * was; so it does, and *value, unless RLY_OK.
+ * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_call_arrays(rly_session *s, const rly_function *f,
                                    int count, const rly_array *args,
                                    rly_array *result, rly_value **value);
@@ -757,11 +785,13 @@ rly_value *rly_value_construct(rly_session *s, const rly_type *t,
  * after reporting to the session. */
 rly_value *rly_value_of_function(rly_session *s, const rly_function *f);
 /* Every tensor in the value, tuples and constructors flattened in order, to a
- * file as out0, out1, ..., in a format as of rly_tensors_write. */
+ * file as out0, out1, ..., in a format as of rly_tensors_write.
+ * Gives: runtime, limit, interrupted, misuse. */
 rly_status rly_value_write(rly_value *v, const char *path);
 /* The same under the names by which rly_program_bind_file gives them to a
  * `param` called `name`, `name.layers.0.bias`, and so on; with "" the paths
- * begin below it.  A ref is refused, as no param has one. */
+ * begin below it.  A ref is refused, as no param has one.
+ * Gives: runtime, limit, interrupted, misuse. */
 rly_status rly_value_write_as(rly_value *v, const char *name, const char *path);
 
 /* --- Values by their parts ----------------------------------------------
@@ -775,7 +805,8 @@ typedef enum rly_parts {
 } rly_parts;
 
 /* `name` begins the paths; with "" they begin below it.  *out is owned, and
- * untouched unless RLY_OK. */
+ * untouched unless RLY_OK.
+ * Gives: refused, limit, misuse. */
 rly_status rly_layout_new(rly_program *p, const rly_type *t, const char *name,
                           rly_parts what, rly_layout **out);
 void rly_layout_free(rly_layout *l);
@@ -788,7 +819,8 @@ bool rly_layout_optional(const rly_layout *l, size_t i);
  * one that is missing.  NULL after reporting one that does not fit. */
 rly_value *rly_layout_build(const rly_layout *l, rly_session *s,
                             rly_value *const *parts);
-/* The parts of a value of the type, owned; NULL where one is missing. */
+/* The parts of a value of the type, owned; NULL where one is missing.
+ * Gives: limit, misuse. */
 rly_status rly_layout_split(const rly_layout *l, rly_value *v,
                             rly_value **parts);
 
@@ -856,21 +888,25 @@ struct DLManagedTensor *rly_tensor_dlpack(const rly_tensor *t);
 rly_tensors *rly_tensors_new(rly_context *cx);
 void rly_tensors_free(rly_tensors *ts);
 /* *out is owned, and untouched unless RLY_OK.  Elements stay on a mapping of
- * the file where its format allows: do not change it meanwhile. */
+ * the file where its format allows: do not change it meanwhile.
+ * Gives: refused, limit, misuse. */
 rly_status rly_tensors_read(rly_context *cx, const char *path,
                             rly_tensors **out);
-/* Writes beside the file and renames: it is replaced whole or not at all. */
+/* Writes beside the file and renames: it is replaced whole or not at all.
+ * Gives: runtime, limit, misuse. */
 rly_status rly_tensors_write(const rly_tensors *ts, const char *path);
 size_t rly_tensors_count(const rly_tensors *ts);
 const char *rly_tensors_name(const rly_tensors *ts, size_t i); /* or NULL */
 /* Shares the elements; owned, or NULL when there is no such name. */
 rly_tensor *rly_tensors_get(const rly_tensors *ts, const char *name);
 /* Shares the elements, too.  The name must be new, not empty, UTF-8, and not
- * `__metadata__`. */
+ * `__metadata__`.
+ * Gives: limit, misuse. */
 rly_status rly_tensors_add(rly_tensors *ts, const char *name,
                            const rly_tensor *t);
 /* Text that goes with the tensors, NULL when there is none under the key.
- * Formats other than .safetensors leave it out. */
+ * Formats other than .safetensors leave it out.
+ * Gives: limit, misuse. */
 const char *rly_tensors_metadata(const rly_tensors *ts, const char *key);
 rly_status rly_tensors_add_metadata(rly_tensors *ts, const char *key,
                                     const char *value);

@@ -89,14 +89,16 @@ SKIP: {
 # The same host as C and as C++: 1,000 sessions, a fork, another process, every
 # status.
 my $host = scratch('everything');
+my $listed = "-include $build/gen/tests/statuses.h -I.";
 for my $language ("$cc $flags",
                   "c++ -std=c++11 -Wall -Wextra -Werror -x c++ " .
                   ($flags{$mode} // '')) {
   my ($compiler) = split / /, $language;
   SKIP: {
     skip "no $compiler", 2 if system "command -v $compiler >/dev/null 2>&1";
-    builds("$language -Iinclude tests/hosts/everything.c -L$build -lrly " .
-           "-lpthread -o $host", "a host of everything builds by $compiler");
+    builds("$language -Iinclude $listed tests/hosts/everything.c -L$build " .
+           "-lrly -lpthread -o $host",
+           "a host of everything builds by $compiler");
     my @ended = run("LD_LIBRARY_PATH=$build $host " . dirname($host));
     is_deeply(\@ended, [0, ''], 'and all is as it must be');
   }

@@ -77,6 +77,29 @@ my $built = `$cc $flags -Iinclude $code -L$build -lrly -o $misuser 2>&1`;
 is($built, '', 'a host that does everything wrong builds');
 is(`LD_LIBRARY_PATH=$build $misuser 2>&1`, '', 'each misuse is told');
 
+# --- Statuses ---------------------------------------------------------------
+
+is(`perl docs/statuses.pl docs/EMBEDDING.md`, slurp('docs/EMBEDDING.md'),
+   'the table of statuses is what rly.h says: make docs');
+$code = spew(scratch('status.c'), <<'END');
+#include <string.h>
+int main(int argc, char **argv) {
+  unsigned gives = 1u << RLY_MISUSE;
+  (void)argv;
+  if (listed("f", gives, RLY_OK) || !listed("f", gives, RLY_MISUSE)) return 1;
+  if (rly_session_skip(NULL) != RLY_MISUSE) return 1;
+  return argc > 1 && listed("f", gives, RLY_LIMIT);
+}
+END
+my $lister = scratch('lister');
+$built = `$cc $flags -I. -include $build/gen/tests/statuses.h $code \\
+  -L$build -lrly -o $lister 2>&1`;
+is($built, '', 'calls that look at the status build');
+is(`LD_LIBRARY_PATH=$build $lister 2>&1; echo \$?`, "0\n",
+   'what rly.h lists passes');
+like(`LD_LIBRARY_PATH=$build $lister x 2>&1; true`,
+     qr/^f gave limit, which rly\.h does not list$/m, 'what not is told');
+
 SKIP: {
   skip "$mode shows other names, too", 1 if $flags{$mode} || $mode eq 'tsan';
   my @shown = map { / T (\w+)$/ ? $1 : () }

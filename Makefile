@@ -583,6 +583,9 @@ web: web-core   ## build/web/, a page that runs it, and the book
 test-web: all web-core ## the suites and examples in it, against this build
 	@node tests/web/agree.mjs $(RLY) build/wasm/rly.wasm
 
+test-browser: all web ## the same in the browser of `make deps-browser`
+	@node tests/web/agree.mjs $(RLY) chromium
+
 vscode:         ## build/vscode/rly-VERSION.vsix, the extension for VS Code
 	@[ -d build/deps/vscode/node_modules ] || \
 	  { echo 'make vscode needs a bundler and vsce: make deps-vscode'; exit 1; }

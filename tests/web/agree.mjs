@@ -3,6 +3,11 @@
 // same bytes.
 //
 //   node tests/web/agree.mjs NATIVE MODULE.wasm [--one-in N]
+//   node tests/web/agree.mjs NATIVE CHROMIUM [--one-in N]
+//
+// The second runs the module of build/web/ in a browser.  Its stack is that of a
+// browser, so what nests deeper than that ends there as out of memory (docs/WEB.md);
+// such a run is counted, and named.
 //
 // But for one thing: which NaN an operation makes, its sign and its payload, is
 // the processor's to choose, here as there; so in files NaNs are one.
@@ -11,18 +16,21 @@
 // examples: `run`, `check`, `fmt` and `dump` of each.  Prints a line for each
 // difference, and at the end how many there were.
 import {spawnSync} from 'node:child_process';
-import {existsSync, mkdtempSync, readFileSync, readdirSync, rmSync}
+import {existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync}
   from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
 import {Worker, isMainThread, workerData} from 'node:worker_threads';
 
 import {capture} from '../../web/host/capture.mjs';
 import {files} from '../../web/host/files-node.mjs';
 import {instance_of, later_of} from '../../web/host/parts.mjs';
 import {system} from '../../web/host/wasi.mjs';
+import {browser} from './browser.mjs';
 
 const STACK = 512, FRAMES = 128; // megabytes, as in web/host/rly.mjs
+
+const TOO_DEEP = /E0701|nests deeper than the browser/;
 
 const NANS = { // by dtype: the bytes, and the bits of infinity, above which NaNs are
   F64: [8, 0x7ff0000000000000n], F32: [4, 0x7f800000n], F16: [2, 0x7c00n],
@@ -52,14 +60,11 @@ function programs_below(folder) {
       : e.name.endsWith('.rly') ? [join(folder, e.name)] : []).sort();
 }
 
-function main(native, path, ...flags) {
+// The module of a path under node: a function of words.
+function in_node(path) {
   const [module, later] = [path, later_of(path)]
     .map((part) => new WebAssembly.Module(readFileSync(part)));
-  const one_in = flags[0] === '--one-in' ? +flags[1] : 1;
-  const out = mkdtempSync(join(tmpdir(), 'rly-web-'));
-  const env = {PATH: process.env.PATH, HOME: out, RLY_ISA: ''};
-
-  function in_module(words) {
+  return (words, env) => {
     const c = capture();
     const s = system({
       args: ['rly', ...words], env: {...env, PWD: process.cwd()}, files,
@@ -75,24 +80,54 @@ function main(native, path, ...flags) {
       status = String(e);
     }
     return [status, ...c.text()];
-  }
+  };
+}
+
+// In a browser: a function of words and of the files that they name, and of the
+// file that is written.
+function in_browser({run}) {
+  return async (words, env, written) => {
+    const own = words.filter((word) => existsSync(word));
+    const given = own.flatMap((path) => path.endsWith('.rly') &&
+      /^import /m.test(readFileSync(path)) ? programs_below(dirname(path)) : [path]);
+    const tree = Object.fromEntries(
+      given.map((path) => [`/${path}`, readFileSync(path)]));
+    if (written) tree[written] = []; // for its folder
+    const made = await run(words, tree, written ? [written] : []);
+    if (made.made[written]?.length) writeFileSync(written, made.made[written]);
+    return [made.status, made.out, made.err];
+  };
+}
+
+async function main(native, path, ...flags) {
+  const one_in = flags[0] === '--one-in' ? +flags[1] : 1;
+  const out = mkdtempSync(join(tmpdir(), 'rly-web-'));
+  const env = {PATH: process.env.PATH, HOME: out, RLY_ISA: ''};
+  const page = path.endsWith('.wasm') ? null : browser(path);
+  const in_module = page ? in_browser(page) : in_node(path);
+
   function on_machine(words) {
     const r = spawnSync(native, words, {env, input: '', maxBuffer: 2 ** 30});
     return [r.status, String(r.stdout), String(r.stderr)];
   }
 
-  let count = 0, wrong = 0;
-  function compare(words, written) {
+  let count = 0, wrong = 0, deep = 0;
+  async function compare(words, written) {
     const results = [];
     for (const run of [on_machine, in_module]) {
       if (written) rmSync(written, {force: true});
-      const result = run(words);
+      const result = [...await run(words, env, written)];
       if (written && existsSync(written))
         result.push(plain(readFileSync(written)));
       results.push(JSON.stringify(result));
     }
     count++;
     if (results[0] === results[1]) return;
+    if (page && TOO_DEEP.test(results[1])) {
+      deep++;
+      console.log(`too deep for a browser: rly ${words.join(' ')}`);
+      return;
+    }
     wrong++;
     console.log(`not the same: rly ${words.join(' ')}`);
     for (const r of results) console.log(`  ${r.slice(0, 600)}`);
@@ -104,24 +139,25 @@ function main(native, path, ...flags) {
     const given = file.replace(/\.rly$/, '.safetensors');
     if (file.includes('/conformance/ops/') && existsSync(given)) {
       const made = join(out, 'made.safetensors');
-      compare(['run', file, '--inputs', given, '--outputs', made], made);
+      await compare(['run', file, '--inputs', given, '--outputs', made], made);
     } else {
-      compare(['run', '--timeout', '0', file]);
+      await compare(['run', '--timeout', '0', file]);
     }
-    compare(['check', '--types', '--effects', file]);
-    compare(['fmt', file]);
-    compare(['dump', '--ir', file]);
+    await compare(['check', '--types', '--effects', file]);
+    await compare(['fmt', file]);
+    await compare(['dump', '--ir', file]);
   }
   rmSync(out, {recursive: true});
+  await page?.end();
   console.log(`${count} comparisons of ${all.length} programs, ` +
-              `${wrong} differences`);
+              `${wrong} differences${page ? `, ${deep} too deep` : ''}`);
   return wrong ? 1 : 0;
 }
 
-if (isMainThread) {
+if (isMainThread && process.argv[3].endsWith('.wasm')) {
   new Worker(new URL(import.meta.url), {
     workerData: process.argv.slice(2), resourceLimits: {stackSizeMb: STACK},
   }).on('exit', (status) => process.exitCode = status);
 } else {
-  process.exit(main(...workerData));
+  process.exit(await main(...workerData ?? process.argv.slice(2)));
 }

@@ -43,6 +43,21 @@ sub text_seen {
     . ' n.textContent).join("")).join("\n")');
 }
 
+sub npy {
+  my (@floats) = @_;
+  my $head = "{'descr': '<f4', 'fortran_order': False, 'shape': ("
+    . @floats . ',), }';
+  $head .= ' ' x (64 - (10 + length($head) + 1) % 64) . "\n";
+  return "\x93NUMPY\1\0" . pack('v/a* f<*', $head, @floats);
+}
+sub drop {
+  my ($name, $bytes) = @_;
+  $page->js('(() => { const all = new DataTransfer(); all.items.add(new File(['
+    . 'new Uint8Array([' . join(',', unpack 'C*', $bytes) . "])], '$name'));"
+    . ' dispatchEvent(new DragEvent("drop", {dataTransfer: all,'
+    . ' cancelable: true})) })()');
+}
+
 my $begun = time;
 $page->load($url);
 $page->wait_for('document.querySelector(".cm-content")');
@@ -127,6 +142,33 @@ $page->wait_for('document.documentElement.dataset.run');
 is(values_seen(), '42', 'a link brings the program back');
 is(text_seen(), $program, '... as it was');
 
+# It holds the values that were given, the view and the place of the cursor too.
+after(run => sub {
+  write_text("param \@x: Tensor[(?), float32];\n\nsum(\@x);\n");
+});
+after(run => sub { drop('x.npy', npy(1, 2, 4)) });
+after(run => sub { $page->click('[data-view=types]') });
+my $was = $page->js('location.href');
+$page->js('document.querySelector(".cm-content").focus()');
+$page->key('ArrowUp');
+$page->click('#share');
+$page->wait_for("location.href !== '$was'");
+$link = $page->js('location.href');
+$page->load('about:blank');
+$page->load($link);
+$page->wait_for('document.documentElement.dataset.run');
+is(values_seen(), '7f', 'a link brings values of params back');
+is(seen('[aria-selected=true]'), 'Types', '... the view');
+like(seen('#text'), qr/sum|float32/, '... which is shown');
+is($page->js('document.querySelector(".cm-activeLineGutter").innerText'), '3',
+   '... and the place');
+after(run => sub { $page->js("location.hash = '#' + location.hash.slice(1)"
+                             . '.split("&")[0]; undefined') });
+like(seen('#text'), qr/E0503/, 'a link without values takes them away');
+$page->js('location.hash = "#broken"; undefined');
+$page->wait_for('/holds no program/.test('
+                . 'document.getElementById("status").innerText)');
+
 # An endless loop: the page lives, and stops it.
 write_text("def \@loop(%n: int32) -> int32 { \@loop(%n + 1) }\n\@loop(0);\n");
 $page->wait_for('!document.getElementById("stop").disabled');
@@ -181,20 +223,6 @@ like(text_seen(), qr/^let %a = 0\.75f; /, '... in the text');
 
 # Files that are dropped are values of params, by their names. An npz file is an
 # archive of npy files, packed or not.
-sub npy {
-  my (@floats) = @_;
-  my $head = "{'descr': '<f4', 'fortran_order': False, 'shape': ("
-    . @floats . ',), }';
-  $head .= ' ' x (64 - (10 + length($head) + 1) % 64) . "\n";
-  return "\x93NUMPY\1\0" . pack('v/a* f<*', $head, @floats);
-}
-sub drop {
-  my ($name, $bytes) = @_;
-  $page->js('(() => { const all = new DataTransfer(); all.items.add(new File(['
-    . 'new Uint8Array([' . join(',', unpack 'C*', $bytes) . "])], '$name'));"
-    . ' dispatchEvent(new DragEvent("drop", {dataTransfer: all,'
-    . ' cancelable: true})) })()');
-}
 my $needs = "param \@x: Tensor[(?), float32];\nparam \@y: float32 = 1f;\n"
   . "sum(\@x) * \@y;\n\@x;\n";
 after(run => sub { write_text($needs) });

@@ -187,6 +187,16 @@ export class Editor {
     this.view.dispatch({changes: {from: 0, to: this.doc.length, insert}});
   }
 
+  // Where the cursor is.
+  get at() {
+    return this.view.state.selection.main.head;
+  }
+
+  set at(at) {
+    this.view.dispatch({selection: {anchor: Math.min(at, this.doc.length)},
+                        scrollIntoView: true});
+  }
+
   files() {
     return files_of(this.source, this.given);
   }

@@ -1,12 +1,11 @@
 // The page: an editor, and views of the program in it.  All that is known of the
 // program is asked of the module: of its language server (language.js), or by
 // the words that one types at a shell.
-import {looked, started, text} from './begin.js';
+import {first, given, looked, started} from './begin.js';
 import {Editor} from './editor.js';
 import {examples} from './examples.js';
-import {Given} from './given.js';
 import {FILE} from './look.js';
-import {packed, unpacked} from './share.js';
+import {link_of, page_of} from './share.js';
 import {start_theme} from './theme.js';
 import {VIEWS} from './views.js';
 
@@ -14,8 +13,9 @@ const byId = (id) => document.getElementById(id);
 const say = (text) => byId('status').textContent = text;
 const count = (what, n) => document.documentElement.dataset[what] = n;
 
-const engines = {}, given = new Given();
-let editor, view = 'values';
+const engines = {};
+const FIRST = Object.keys(VIEWS)[0];
+let editor, view = FIRST, shared;
 
 /* --- Views ------------------------------------------------------------------ */
 
@@ -144,13 +144,33 @@ function start_files() {
 /* --- Beginning ------------------------------------------------------------- */
 
 async function share() {
-  location.hash = await packed(editor.source);
+  const {fragment, left_out} = await link_of({
+    text: editor.source, view: view === FIRST ? null : view, at: editor.at,
+    files: given.files});
+  location.hash = shared = `#${fragment}`;
+  const without = left_out ? ', without the files, which are too large' : '';
   try {
     await navigator.clipboard.writeText(location.href);
-    say('The link is in the clipboard.');
+    say(`The link is in the clipboard${without}.`);
   } catch {
-    say('The link is in the address bar.');
+    say(`The link is in the address bar${without}.`);
   }
+}
+
+// Shows what a link holds, but for its text.
+function show_place({at, view: name}) {
+  show_given();
+  if (at) editor.at = at;
+  show_tab(Object.hasOwn(VIEWS, name) ? name : FIRST);
+}
+
+async function follow() {
+  if (location.hash === shared) return;
+  const page = await page_of(location.hash.slice(1));
+  if (!page) return say('This link holds no program.');
+  given.files = page.files;
+  editor.source = page.text;
+  show_place(page);
 }
 
 const on = {
@@ -168,8 +188,9 @@ const on = {
 
 async function begin() {
   start_theme(byId('theme'));
+  const page = await first;
   editor = new Editor({parent: byId('editor'), label: 'Program', engines, on,
-                       given, text: await text});
+                       given, text: page.text});
   make_tabs();
   start_files();
   for (const name in examples) byId('examples').add(new Option(name));
@@ -177,12 +198,8 @@ async function begin() {
   byId('format').onclick = () => editor.format();
   byId('share').onclick = share;
   byId('stop').onclick = () => editor.stop();
-  onhashchange = async () => {
-    const text = await unpacked(location.hash.slice(1));
-    if (text === undefined) say('This link holds no program.');
-    else if (text !== editor.source) editor.source = text;
-  };
-  show_tab('values');
+  onhashchange = follow;
+  show_place(page);
   Object.assign(engines, await started);
   editor.look(await looked);
 }

@@ -209,6 +209,22 @@ is_deeply($page->js('(() => {'
   . ' c.getContext("2d").getImageData(x, y, 1, 1).data[3]) })()'), [20, 255],
   '... whose shades are by value');
 
+# A value that branches is drawn, others are not.
+after(run => sub {
+  write_text("type T { Leaf(Tensor[(?), int32]), Node(T, T),"
+    . " Tip(fn(int32) -> int32) }\n"
+    . "Node(Leaf([1, 2]), Node(Leaf([3]), Tip(fn (%x) { %x })));\n"
+    . "Cons(1, Cons(2, Nil));\n");
+});
+is($page->js('[...document.querySelectorAll(".value svg")].map(s =>'
+  . ' s.ariaLabel + ": " + [...s.querySelectorAll("text")].map(t =>'
+  . ' t.textContent).join(", ")).join("; ")'),
+  'a tree of 5 nodes on 3 levels: Node, Leaf [1, 2], Node, Leaf [3],'
+  . ' Tip <fn (in…',
+  'a tree is drawn');
+is($page->js('document.querySelectorAll(".value svg line").length'), 4,
+   '... with its edges');
+
 # A slider changes the number of its line.
 after(run => sub {
   write_text("let %a = 0.25f; // \@slider(0, 1)\n%a * 2f;\n");

@@ -16,6 +16,7 @@ import {ask} from './language.js';
 import {files_of, look_at} from './look.js';
 import {picture, tensor_of} from './picture.js';
 import {sliders} from './slider.js';
+import {drawing, tree_of} from './tree.js';
 
 const PAUSE = 120; // milliseconds after a key, before the program is looked at
 
@@ -48,8 +49,9 @@ class Value extends WidgetType {
   toDOM() {
     const span = document.createElement('span');
     span.className = 'value';
-    const tensor = tensor_of(this.text);
+    const tensor = tensor_of(this.text), tree = tree_of(this.text);
     if (tensor) span.append(picture(tensor));
+    if (tree) span.append(drawing(tree));
     span.append(this.text);
     return span;
   }

@@ -611,6 +611,8 @@ docs: all       ## the tables of docs/, from the sources
 	$(RLY) doc --markdown > docs/library.md
 	perl docs/relay.pl $(RLY) docs/relay.md > $(B)/relay.md
 	mv $(B)/relay.md docs/relay.md
+	perl docs/statuses.pl docs/EMBEDDING.md > $(B)/EMBEDDING.md
+	mv $(B)/EMBEDDING.md docs/EMBEDDING.md
 
 N    ?= 1000
 SEED ?= 1
@@ -619,8 +621,6 @@ TIME ?= 60
 TARGET ?= prompt
 FRAMES ?= 10000000
 STRIDE ?= 1
-	perl docs/statuses.pl docs/EMBEDDING.md > $(B)/EMBEDDING.md
-	mv $(B)/EMBEDDING.md docs/EMBEDDING.md
 RLY_SCRIPTS ?= $(wildcard tests/run/*.rly tests/gradient/*.rly \
                  tests/conformance/lang/*.rly)
 soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions

@@ -2,8 +2,8 @@
 # The law, by random chunkings of random recurrent models: whole, in chunks,
 # step by step and a row of the batch alone give the same bits; so do every
 # instruction set of the machine, and one thread and two.  So do chains of
-# element-wise operators and Fourier transforms that are large enough for threads
-# to share them.
+# element-wise operators and Fourier transforms that are large enough for
+# threads to share them.
 #
 # Why bits and not a bound: a stream may be cut anywhere, at a place that the
 # sender chooses and the model cannot see, so a difference of one bit between

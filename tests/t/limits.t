@@ -369,9 +369,10 @@ for my $what (sort keys %long_programs) {
   }
 }
 
-# As many params as a file has tensors: first each finds its own, then none does.
-my $weights = spew(scratch('weights.safetensors'),
-                   safetensors(map { ["w$_", 'F32', [1], [$_]] } 1 .. $many_of));
+# As many params as a file has tensors: first each finds its own, then none
+# does.
+my @named = map { ["w$_", 'F32', [1], [$_]] } 1 .. $many_of;
+my $weights = spew(scratch('weights.safetensors'), safetensors(@named));
 for my $letter ('w', 'u') {
   my $program = spew(scratch('params.rly'),
                      (map { "param \@$letter$_: Tensor[(1), float32];\n" }

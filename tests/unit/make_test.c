@@ -1,6 +1,7 @@
 /* What a host makes of values, sees of types and params, and is told of calls
  * that make no sense. */
 #include <pthread.h>
+#include <stdio.h>
 
 #include "tests/unit/host.h"
 

@@ -107,6 +107,7 @@ static const char
         "a let binds one variable; the fields of a tuple are %t.0, "
         "%t.1, or come by match (%t) { (%a, _) => %a }",
     fn_shape[] = "a function is written fn (%x: int32) { %x + 1 }",
+    rule_shape[] = "a rule is written rule @r(%x: int32) { %x + 0 } => { %x }",
     remainder[] = "a remainder is written mod(%a, %b)",
     equality[] = "equality is written %a == %b",
     tensor_type[] = "a tensor's type is written Tensor[(2, 3), float32]";
@@ -251,7 +252,7 @@ static const char *copy_hint(const Parse *p) {
 static const char *match_hint(const Parse *p) {
   int found = p->token.kind;
   bool side = wants(p, TK_FATARROW) && !wants(p, TK_IF) && !wants(p, TK_PLUS);
-  if (side) return "a rule is written rule @r(%x: int32) { %x + 0 } => { %x }";
+  if (side) return rule_shape;
   if (wants(p, TK_FATARROW)) return "an arm is written Cons(%x, %rest) => %x";
   if (wants(p, TK_UNDERSCORE) && wants(p, TK_LOCAL) && !wants(p, TK_TENSOR) &&
       is_literal(found)) {
@@ -295,7 +296,10 @@ static const char *operand_hint(const Parse *p) {
   bool follows = ends_operand(p->previous.kind) && on_one_line(p);
   if (follows && p->token.kind == TK_GRAPH && !wants(p, TK_COMMA))
     return remainder;
-  return follows && p->token.kind == TK_FATARROW ? fn_shape : NULL;
+  bool arrow = p->token.kind == TK_FATARROW;
+  if (follows && p->in_left_side && (arrow || p->token.kind == TK_EQ))
+    return rule_shape;
+  return follows && arrow ? fn_shape : NULL;
 }
 
 /* First what a single token decides; then the table, from constructs to mere

@@ -117,7 +117,7 @@ static void count_bracket(Parse *p) {
 static void restart(Parse *p) {
   grammar_reset(p->grammar);
   VEC_CLEAR(&p->open);
-  p->in_definition = false;
+  p->in_definition = p->in_left_side = false;
   p->foreign.kind = TK_END;
 }
 
@@ -194,6 +194,8 @@ static size_t errors_so_far(const Parse *p) {
 /* Feeds a token that fits. */
 static void feed(Parse *p, const GrammarPlan *plan) {
   if (is_definition(p->token.kind)) p->in_definition = true;
+  if (p->token.kind == TK_RULE) p->in_left_side = true;
+  if (p->token.kind == TK_FATARROW && p->open.len == 0) p->in_left_side = false;
   count_bracket(p);
   grammar_feed(p->grammar, &p->token, plan);
   if (p->open.len == 0 && p->token.kind == TK_RBRACE) p->in_definition = false;

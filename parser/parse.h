@@ -22,6 +22,7 @@ typedef struct Parse {
   const Name *plain[PLAIN_MAX]; /* words that are none, by their hashes */
   VEC(Token) open;              /* brackets */
   bool in_definition;           /* the item under way began with def or type */
+  bool in_left_side;            /* of a rule: its `=>` is still to come */
   bool item_inside; /* `token` begins an item although brackets are open */
   size_t errors_before;
   VEC(Comment) comments;

@@ -63,7 +63,8 @@ typedef struct Wanted {
   StrBuf text;
 } Wanted;
 
-/* Globals that the value of one mentions are met as well. */
+/* Globals that the value of one mentions are met as well.  Of an instance, the
+ * function that its text defines is what is printed. */
 static void meet(Wanted *w, const Expr *root) {
   ExprWalk walk;
   expr_walk_start(&walk, w->p->mem, WALK_ENTER, root);
@@ -71,6 +72,8 @@ static void meet(Wanted *w, const Expr *root) {
     Global *g = walk.at->kind == EX_GLOBAL ? walk.at->g.global : NULL;
     if (!g || ptrmap_has(&w->met, g)) continue;
     ptrmap_put(&w->met, g, g);
+    const Global *written = global_of_text(g);
+    ptrmap_put(&w->met, written, (void *)written);
     if (g->value) expr_walk_add(&walk, g->value);
   }
   expr_walk_end(&walk);

@@ -31,6 +31,17 @@ like(rly({in => "$entered:opt Inline(size=1) , \@twice(%y)\n"}, 'repl')->{err},
      qr/error/, 'a list that is broken off');
 like(rly({in => "$entered:opt Inline( size = 8 ),FoldConstant \@twice(%y)\n"},
          'repl')->{out}, qr/^6;\n\z/m, 'passes by name');
+# Functions and operators of any shape are used by instance, and printed as they
+# are written.
+my $any = <<'END';
+op @half[s: Shape](%x: Tensor[s, float32]) -> Tensor[s, float32] = { %x / 2f };
+def @any[s: Shape](%x: Tensor[s, float32]) -> Tensor[s, float32] { @half(%x) }
+END
+my $instance = rly({in => "${any}:opt -O0 \@any([1f])\n"}, 'repl');
+is($instance->{err}, '', 'a function of any shape');
+like($instance->{out}, qr/^op \@half\[s: Shape\].*^def \@any\[s: Shape\]/ms,
+     'as it is written, and the operator that it calls')
+  or diag($instance->{out});
 like(rly({in => "$entered:opt Pair(1, 2)\n"}, 'repl')->{out},
      qr/^Pair\(1, 2\);\n\z/m, 'a constructor is no pass');
 

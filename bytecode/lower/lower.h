@@ -1,9 +1,9 @@
 /* Lowering: from a function's typed expression to instructions.
  *
  *   function.c  the driver; parameters, captures, the phases below
- *   expr.c      expressions; call.c calls; inline.c calls that are their
- * callee's body; op.c operators; closure.c function values; match.c decision
- *               trees; scalar.c scalars, conditions
+ *   expr.c      expressions; call.c calls; op.c operators; scalar.c scalars,
+ *               conditions; closure.c function values; match.c decision trees
+ *   inline.c    calls in whose place the callee's body is lowered
  *               -> a list of Ins over virtual registers
  *   tuples.c    scalar replacement: tuples of which only fields are read are
  *               not made

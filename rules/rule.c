@@ -188,8 +188,15 @@ static void check_ident(Checks *c, const Expr *e, Side side) {
     hint_bound(c, d, true);
     return;
   }
-  if (side != LEFT && rule_type_param(c->rule, e->name) >= 0) return;
+  bool bracketed = rule_type_param(c->rule, e->name) >= 0;
+  if (side != LEFT && bracketed) return;
   if (side == WHEN && !strcmp(e->name->text, "None")) return;
+  if (bracketed) {
+    wrong(c, e->span,
+          "`%s` is no operand: the left side binds it by types and attributes",
+          e->name->text);
+    return;
+  }
   wrong(c, e->span, "`%s` is no variable of the rule", e->name->text);
 }
 

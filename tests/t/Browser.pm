@@ -188,6 +188,31 @@ sub wait_for {
   return;
 }
 
+# Until what `$do` asks for is done: a page of `make web`, or an editor in the
+# book, counts up a number for each kind of answer, such as `run`.
+sub count {
+  my ($self, $what, $where) = @_;
+  $where //= 'html';
+  return $self->js("+document.querySelector('$where').dataset.$what || 0");
+}
+sub after {
+  my ($self, $what, $do, $where) = @_;
+  my $was = $self->count($what, $where);
+  $do->();
+  $where //= 'html';
+  return $self->wait_for(
+    "+document.querySelector('$where').dataset.$what > $was");
+}
+
+# Writes a text into an editor, in the place of what it holds.
+sub write_text {
+  my ($self, $text, $where) = @_;
+  $where //= 'html';
+  $self->js("document.querySelector('$where .cm-content').focus();"
+            . ' document.execCommand("selectAll")');
+  return $self->type($text);
+}
+
 # Presses a key, with Ctrl if that is asked for.  A browser does what a key means
 # by its number.
 my %number = (Tab => 9, Enter => 13, Escape => 27, ' ' => 32);

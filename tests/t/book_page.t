@@ -27,12 +27,7 @@ sub choose {
   $page->js('document.querySelectorAll("#it").forEach(e => e.id = "");'
             . block($kind, $n) . '.id = "it"');
 }
-sub ran {
-  my ($do) = @_;
-  my $was = $page->js('+document.querySelector("#it").dataset.run || 0');
-  $do->();
-  $page->wait_for('+document.querySelector("#it").dataset.run > ' . $was);
-}
+sub ran { return $page->after('run', $_[0], '#it') }
 sub start {
   choose(live => $_[0]);
   ran(sub { $page->click('#it button') });
@@ -42,12 +37,7 @@ sub values_seen {
                    . ' v.textContent).join("; ")');
 }
 sub seen { return $page->js("document.querySelector('$_[0]').innerText") }
-sub write_text {
-  my ($text) = @_;
-  $page->js('document.querySelector("#it .cm-content").focus();'
-            . ' document.execCommand("selectAll")');
-  $page->type($text);
-}
+sub write_text { return $page->write_text($_[0], '#it') }
 sub which {
   my ($code) = @_;
   return $page->js("[...document.querySelectorAll('.live')].findIndex($code)");

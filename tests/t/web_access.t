@@ -13,19 +13,6 @@ use Test::More;
 my ($page, $url) = Browser->visit(1280, 900);
 plan skip_all => $url if !$page;
 
-sub count { return $page->js("+document.documentElement.dataset.$_[0] || 0") }
-sub after {
-  my ($what, $do) = @_;
-  my $was = count($what);
-  $do->();
-  $page->wait_for("+document.documentElement.dataset.$what > $was");
-}
-sub write_text {
-  my ($text) = @_;
-  $page->js('document.querySelector(".cm-content").focus();'
-            . ' document.execCommand("selectAll")');
-  $page->type($text);
-}
 sub focused {
   return $page->js('(e => e.id || e.dataset.view || e.ariaLabel || e.tagName)'
                    . '(document.activeElement)');
@@ -38,15 +25,18 @@ SKIP: {
   skip 'no axe-core: make deps-web', 1 if !Browser->has_axe;
   my @states = (
     ['values' => sub {
-       after(run => sub {
-         write_text("let %a = 0.5f; // \@slider(0, 1)\n%a;\n[[1f], [%a]];\n");
+       $page->after(run => sub {
+         $page->write_text(
+           "let %a = 0.5f; // \@slider(0, 1)\n%a;\n[[1f], [%a]];\n");
        });
      }],
-    ['a mistake' => sub { after(checked => sub { write_text("1f + 2;\n") }) }],
+    ['a mistake' => sub {
+      $page->after(checked => sub { $page->write_text("1f + 2;\n") });
+    }],
     map({ my $view = $_; [$view => sub {
-            after(run => sub { write_text("1 + 2;\n") })
+            $page->after(run => sub { $page->write_text("1 + 2;\n") })
               if $page->js('!!document.querySelector(".cm-lintRange-error")');
-            after(run => sub { $page->click("[data-view=$view]") });
+            $page->after(run => sub { $page->click("[data-view=$view]") });
           }] } @{$page->js('[...document.querySelectorAll("[role=tab]")]'
                            . '.map(t => t.dataset.view)')}),
     ['a phone' => sub { $page->width(375, 700) }],
@@ -65,7 +55,7 @@ SKIP: {
 }
 
 # By keys: in the editor Tab indents until Ctrl-M, or for a moment after Escape.
-after(run => sub {
+$page->after(run => sub {
   $page->js('document.querySelector("[data-view=values]").click()');
 });
 $page->js('document.querySelector(".cm-content").focus()');
@@ -74,7 +64,7 @@ like($page->js('document.activeElement.ariaDescription'), qr/Escape/,
 $page->key('m', 1);
 $page->key('Tab');
 is(focused(), 'tab-values', 'Tab leaves the editor for the views');
-after(run => sub { $page->key('ArrowLeft') });
+$page->after(run => sub { $page->key('ArrowLeft') });
 is(focused(), 'tab-types', 'an arrow goes to another view');
 $page->key('Tab');
 is(focused(), 'text', 'Tab goes into the view');

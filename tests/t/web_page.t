@@ -19,20 +19,6 @@ plan skip_all => $url if !$page;
 
 sub seen { return $page->js("document.querySelector('$_[0]')?.innerText") }
 
-# Until what was last asked for is done, by a number that the page counts up.
-sub count { return $page->js("+document.documentElement.dataset.$_[0] || 0") }
-sub after {
-  my ($what, $do) = @_;
-  my $was = count($what);
-  $do->();
-  $page->wait_for("+document.documentElement.dataset.$what > $was");
-}
-sub write_text {
-  my ($text) = @_;
-  $page->js('document.querySelector(".cm-content").focus();'
-            . ' document.execCommand("selectAll")');
-  $page->type($text);
-}
 sub values_seen {
   return $page->js('[...document.querySelectorAll(".value")].map(v =>'
                    . ' v.textContent).join("; ")');
@@ -69,8 +55,8 @@ like(values_seen(), qr/Tensor\[\(2\), float32\] \[6\.0, 15\.0\]/,
 
 # A program of ours, with its values by hand.
 $begun = time;
-after(run => sub {
-  write_text("let %x = [3f, 4f];\nsum(%x * %x);\n%x + 1f;\n");
+$page->after(run => sub {
+  $page->write_text("let %x = [3f, 4f];\nsum(%x * %x);\n%x + 1f;\n");
 });
 note(sprintf 'from a key to values: %.0f ms', 1000 * (time - $begun));
 is(values_seen(), '25f; Tensor[(2), float32] [4.0, 5.0]', 'typed text is run');
@@ -88,54 +74,54 @@ like(seen('.hover'), qr/%x : Tensor\[\(2\), float32\]/, 'a hover tells a type');
 $page->point(900, 700);
 
 # A mistake is underlined, and told; no value is shown.
-after(checked => sub { write_text("1f + 2;\n") });
+$page->after(checked => sub { $page->write_text("1f + 2;\n") });
 $page->wait_for('document.querySelector(".cm-lintRange-error")');
 like(seen('#text'), qr/1:6: error E0207: .*float32 and int32/s,
      'a mistake is told');
 is(values_seen(), '', 'values of an older text are gone');
 
 # A mistake of the run stands where it is.
-after(run => sub { write_text("1;\n2 / 0;\n3;\n") });
+$page->after(run => sub { $page->write_text("1;\n2 / 0;\n3;\n") });
 is(values_seen(), '1', 'values up to a mistake');
 like(seen('#text'), qr/E0602.*division by zero/s, '... which is told');
 is($page->js('document.querySelectorAll(".cm-lintRange-error").length'), 1,
    '... and underlined');
 
 # Completion, and what it puts in.
-write_text("nn.softm");
+$page->write_text("nn.softm");
 $page->wait_for('document.querySelector(".cm-tooltip-autocomplete")');
 like(seen('.cm-tooltip-autocomplete'), qr/nn\.softmax/, 'completion');
 $page->key('Escape');
 
-after(run => sub { write_text("1+1 ;") });
+$page->after(run => sub { $page->write_text("1+1 ;") });
 # Its run is waited for, or it would be taken for that of the view below.
-after(run => sub { $page->click('#format') });
+$page->after(run => sub { $page->click('#format') });
 is(text_seen(), "1 + 1;\n", 'formatting');
 
 # The views, each made by the program itself.
-after(run => sub { $page->click('[data-view=steps]') });
+$page->after(run => sub { $page->click('[data-view=steps]') });
 like($page->js('document.getElementById("frame").srcdoc'),
      qr/How it is evaluated/, 'the stepper');
-after(run => sub { $page->click('[data-view=passes]') });
+$page->after(run => sub { $page->click('[data-view=passes]') });
 like($page->js('document.getElementById("frame").srcdoc'),
      qr/What each pass makes/, 'the passes');
-after(run => sub { $page->click('[data-view=bytecode]') });
+$page->after(run => sub { $page->click('[data-view=bytecode]') });
 like(seen('#text'), qr/\breturn\b|\bret\b/, 'the bytecode');
-after(run => sub {
+$page->after(run => sub {
   $page->js('document.querySelector("[aria-selected=true]").focus()');
   $page->key('ArrowRight');
 });
 is($page->js('document.activeElement.dataset.view'), 'types',
    'an arrow goes to the next view');
-after(run => sub { $page->click('[data-view=values]') });
+$page->after(run => sub { $page->click('[data-view=values]') });
 
 # A link holds the program, and nothing of it goes to a server.
 my $program = "// ünïcode\n6 * 7;\n";
-after(run => sub { write_text($program) });
+$page->after(run => sub { $page->write_text($program) });
 $page->click('#share');
 $page->wait_for('location.hash.length > 1');
 my $link = $page->js('location.href');
-after(run => sub { write_text('0;') });
+$page->after(run => sub { $page->write_text('0;') });
 $page->load('about:blank');
 $page->load($link);
 $page->wait_for('document.documentElement.dataset.run');
@@ -143,11 +129,11 @@ is(values_seen(), '42', 'a link brings the program back');
 is(text_seen(), $program, '... as it was');
 
 # It holds the values that were given, the view and the place of the cursor too.
-after(run => sub {
-  write_text("param \@x: Tensor[(?), float32];\n\nsum(\@x);\n");
+$page->after(run => sub {
+  $page->write_text("param \@x: Tensor[(?), float32];\n\nsum(\@x);\n");
 });
-after(run => sub { drop('x.npy', npy(1, 2, 4)) });
-after(run => sub { $page->click('[data-view=types]') });
+$page->after(run => sub { drop('x.npy', npy(1, 2, 4)) });
+$page->after(run => sub { $page->click('[data-view=types]') });
 my $was = $page->js('location.href');
 $page->js('document.querySelector(".cm-content").focus()');
 $page->key('ArrowUp');
@@ -162,36 +148,38 @@ is(seen('[aria-selected=true]'), 'Types', '... the view');
 like(seen('#text'), qr/sum|float32/, '... which is shown');
 is($page->js('document.querySelector(".cm-activeLineGutter").innerText'), '3',
    '... and the place');
-after(run => sub { $page->js("location.hash = '#' + location.hash.slice(1)"
-                             . '.split("&")[0]; undefined') });
+$page->after(run => sub {
+  $page->js('location.hash = location.hash.split("&")[0]; undefined');
+});
 like(seen('#text'), qr/E0503/, 'a link without values takes them away');
 $page->js('location.hash = "#broken"; undefined');
 $page->wait_for('/holds no program/.test('
                 . 'document.getElementById("status").innerText)');
 
 # An endless loop: the page lives, and stops it.
-write_text("def \@loop(%n: int32) -> int32 { \@loop(%n + 1) }\n\@loop(0);\n");
+my $endless = "def \@loop(%n: int32) -> int32 { \@loop(%n + 1) }\n\@loop(0);\n";
+$page->write_text($endless);
 $page->wait_for('!document.getElementById("stop").disabled');
 is($page->js('1 + 1'), 2, 'the page lives while a loop runs');
 $begun = time;
 $page->click('#stop');
 $page->wait_for('document.getElementById("status").textContent === "Stopped."');
 cmp_ok(1000 * (time - $begun), '<', 1000, 'a loop is stopped');
-after(run => sub { write_text("2 + 3;\n") });
+$page->after(run => sub { $page->write_text("2 + 3;\n") });
 is(values_seen(), '5', '... and the next program runs');
 # So does typing, which no one should have to stop by hand.
-write_text("def \@loop(%n: int32) -> int32 { \@loop(%n + 1) }\n\@loop(0);\n");
+$page->write_text($endless);
 $page->wait_for('!document.getElementById("stop").disabled');
-after(run => sub { write_text("2 + 4;\n") });
+$page->after(run => sub { $page->write_text("2 + 4;\n") });
 is(values_seen(), '6', 'another text ends a loop');
 
 # Nesting that a browser's stack has no room for is refused.
-after(checked => sub {
-  write_text('exp(' x 10_000 . '1f' . ')' x 10_000 . ';');
+$page->after(checked => sub {
+  $page->write_text('exp(' x 10_000 . '1f' . ')' x 10_000 . ';');
 });
 like(seen('#text'), qr/^1:1: error E0701: out of memory/,
      'too deep nesting is refused');
-after(run => sub {
+$page->after(run => sub {
   $page->js('(() => { const e = document.getElementById("examples");'
     . ' e.selectedIndex = 2; e.dispatchEvent(new Event("change")) })()');
 });
@@ -199,7 +187,9 @@ is(values_seen(), '1; 2; (3, 4)', '... and an example runs');
 
 # Shades of a matrix: the least is the palest. A line for a vector, no picture
 # of a scalar.
-after(run => sub { write_text("[[1f, 2f], [3f, 4f]];\n[1f, 4f, 2f];\n7f;\n") });
+$page->after(run => sub {
+  $page->write_text("[[1f, 2f], [3f, 4f]];\n[1f, 4f, 2f];\n7f;\n");
+});
 is($page->js('[...document.querySelectorAll(".value canvas")].map(c =>'
              . ' c.ariaLabel).join("; ")'),
    'shades from 1 to 4; a line from 1 to 4', 'pictures of tensors');
@@ -210,8 +200,8 @@ is_deeply($page->js('(() => {'
   '... whose shades are by value');
 
 # A value that branches is drawn, others are not.
-after(run => sub {
-  write_text("type T { Leaf(Tensor[(?), int32]), Node(T, T),"
+$page->after(run => sub {
+  $page->write_text("type T { Leaf(Tensor[(?), int32]), Node(T, T),"
     . " Tip(fn(int32) -> int32) }\n"
     . "Node(Leaf([1, 2]), Node(Leaf([3]), Tip(fn (%x) { %x })));\n"
     . "Cons(1, Cons(2, Nil));\n");
@@ -226,11 +216,11 @@ is($page->js('document.querySelectorAll(".value svg line").length'), 4,
    '... with its edges');
 
 # A slider changes the number of its line.
-after(run => sub {
-  write_text("let %a = 0.25f; // \@slider(0, 1)\n%a * 2f;\n");
+$page->after(run => sub {
+  $page->write_text("let %a = 0.25f; // \@slider(0, 1)\n%a * 2f;\n");
 });
 is(values_seen(), '0.5f', 'a number with a slider');
-after(run => sub {
+$page->after(run => sub {
   $page->js('(() => { const s = document.querySelector(".slider");'
     . ' s.value = 0.75; s.dispatchEvent(new Event("input")) })()');
 });
@@ -241,9 +231,9 @@ like(text_seen(), qr/^let %a = 0\.75f; /, '... in the text');
 # archive of npy files, packed or not.
 my $needs = "param \@x: Tensor[(?), float32];\nparam \@y: float32 = 1f;\n"
   . "sum(\@x) * \@y;\n\@x;\n";
-after(run => sub { write_text($needs) });
+$page->after(run => sub { $page->write_text($needs) });
 like(seen('#text'), qr/E0503/, 'a param without a value');
-after(run => sub { drop('x.npy', npy(1, 2, 4)) });
+$page->after(run => sub { drop('x.npy', npy(1, 2, 4)) });
 is(values_seen(), '7f; Tensor[(3), float32] [1.0, 2.0, 4.0]',
    'a file that is dropped is its value');
 for my $packed (0, 1) {
@@ -251,7 +241,7 @@ for my $packed (0, 1) {
   IO::Compress::Zip::zip(\npy(5, $packed), \$zip, Name => 'x.npy',
     Method => $packed ? IO::Compress::Zip::ZIP_CM_DEFLATE()
                       : IO::Compress::Zip::ZIP_CM_STORE());
-  after(run => sub { drop('all.npz', $zip) });
+  $page->after(run => sub { drop('all.npz', $zip) });
   is(values_seen(), (5 + $packed) . "f; Tensor[(2), float32] [5.0, $packed.0]",
      $packed ? '... or packed' : 'so is what an archive holds');
 }
@@ -262,9 +252,9 @@ like(seen('#status'), qr/^result\.safetensors has \d+ bytes\./,
      'a result is saved');
 drop('bad.txt', 'x');
 $page->wait_for('/none of/.test(document.getElementById("status").innerText)');
-after(run => sub { $page->click('#given button') });
+$page->after(run => sub { $page->click('#given button') });
 like(seen('#text'), qr/E0503/, 'a file is taken away again');
-after(run => sub { drop('p.rly', "1 + 2;\n") });
+$page->after(run => sub { drop('p.rly', "1 + 2;\n") });
 is(values_seen(), '3', 'a program is opened');
 
 # A model becomes a program, and its weights are given.
@@ -273,7 +263,9 @@ SKIP: {
     "def \@main(%x: Tensor[(2), float32]) { %x + [1f, 2f] }\n"),
     '-o', scratch('model.onnx'));
   skip 'this build has no ONNX', 2 if !-e scratch('model.onnx');
-  after(checked => sub { drop('model.onnx', slurp(scratch('model.onnx'))) });
+  $page->after(checked => sub {
+    drop('model.onnx', slurp(scratch('model.onnx')));
+  });
   like(text_seen(), qr/^def \@main\(%x: Tensor\[\(2\), float32\]\)/m,
        'a model is imported');
   is(seen('#given'), 'model.safetensors ×', '... with its weights');

@@ -13,19 +13,14 @@ from torch.nn import functional
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(FOLDER))
-from tensors import load  # noqa: E402
+from networks import recurrent, weights  # noqa: E402
 
 END = 10
 torch.set_default_dtype(torch.float64)
 torch.set_grad_enabled(False)
-net = {name: torch.tensor(t, dtype=torch.float64) for name, t in
-       load(os.path.join(FOLDER, "attention.safetensors")).items()}
-names = {"w_ih": "weight_ih_l0", "w_hh": "weight_hh_l0",
-         "b_ih": "bias_ih_l0", "b_hh": "bias_hh_l0"}
-encoder, decoder = torch.nn.GRU(16, 24), torch.nn.GRU(16, 24)
-for prefix, gru in ("enc_", encoder), ("dec_", decoder):
-    gru.load_state_dict({name: net[prefix + short]
-                         for short, name in names.items()})
+net = weights(os.path.join(FOLDER, "attention.safetensors"))
+encoder = recurrent(torch.nn.GRU(16, 24), net, "enc_")
+decoder = recurrent(torch.nn.GRU(16, 24), net, "dec_")
 
 
 def log_p(digits, written):

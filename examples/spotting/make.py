@@ -12,21 +12,17 @@ import torch
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(FOLDER))
-from tensors import load  # noqa: E402
+from networks import recurrent, weights  # noqa: E402
 
 RATE, FRAME, TONE = 8000, 64, 12  # a tone lasts 12 frames
 random = numpy.random.RandomState(9)
 torch.set_default_dtype(torch.float64)
 torch.set_grad_enabled(False)
 
-net = {name: torch.tensor(t, dtype=torch.float64) for name, t in
-       load(os.path.join(FOLDER, "spotting.safetensors")).items()}
-conv, gru, out = torch.nn.Conv1d(12, 16, 3), torch.nn.GRU(16, 16), \
-    torch.nn.Linear(16, 1)
+net = weights(os.path.join(FOLDER, "spotting.safetensors"))
+gru = recurrent(torch.nn.GRU(16, 16), net)
+conv, out = torch.nn.Conv1d(12, 16, 3), torch.nn.Linear(16, 1)
 conv.load_state_dict({"weight": net["w_conv"], "bias": net["b_conv"][:, 0]})
-gru.load_state_dict({name: net[short] for short, name in
-                     {"w_ih": "weight_ih_l0", "w_hh": "weight_hh_l0",
-                      "b_ih": "bias_ih_l0", "b_hh": "bias_hh_l0"}.items()})
 out.load_state_dict({"weight": net["w_out"], "bias": net["b_out"]})
 
 

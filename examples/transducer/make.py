@@ -14,21 +14,17 @@ from torch.nn import functional
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(FOLDER))
-from tensors import load, save  # noqa: E402
+from networks import recurrent, weights  # noqa: E402
+from tensors import save  # noqa: E402
 
 BLANK, MOST = 0, 2
 random = numpy.random.RandomState(1)
 torch.set_default_dtype(torch.float64)
 torch.set_grad_enabled(False)
 
-net = {name: torch.tensor(t, dtype=torch.float64) for name, t in
-       load(os.path.join(FOLDER, "transducer.safetensors")).items()}
-names = {"w_ih": "weight_ih_l0", "w_hh": "weight_hh_l0",
-         "b_ih": "bias_ih_l0", "b_hh": "bias_hh_l0"}
-encoder, predictor = torch.nn.LSTM(6, 16), torch.nn.GRU(8, 12)
-for prefix, layer in ("enc_", encoder), ("pre_", predictor):
-    layer.load_state_dict({name: net[prefix + short]
-                           for short, name in names.items()})
+net = weights(os.path.join(FOLDER, "transducer.safetensors"))
+encoder = recurrent(torch.nn.LSTM(6, 16), net, "enc_")
+predictor = recurrent(torch.nn.GRU(8, 12), net, "pre_")
 SHAPES = numpy.eye(6)[1:]  # a feature for each symbol
 
 

@@ -11,10 +11,9 @@ from torch.nn import functional
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(FOLDER))
-from tensors import load  # noqa: E402
+from networks import weights  # noqa: E402
 
-net = {name: torch.tensor(t, dtype=torch.float64) for name, t in
-       load(os.path.join(FOLDER, "transformer.safetensors")).items()}
+net = weights(os.path.join(FOLDER, "transformer.safetensors"))
 
 
 def tokens(text):

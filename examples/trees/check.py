@@ -10,11 +10,10 @@ import torch
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(FOLDER))
-from tensors import load  # noqa: E402
+from networks import weights  # noqa: E402
 
 WORDS = "the movie was good great bad awful not very and".split()
-net = {name: torch.tensor(t, dtype=torch.float64) for name, t in
-       load(os.path.join(FOLDER, "trees.safetensors")).items()}
+net = weights(os.path.join(FOLDER, "trees.safetensors"))
 
 
 def cell(sums, left, right):

@@ -1,4 +1,4 @@
-"""The examples' networks in PyTorch and float64, with which they are compared."""
+"""The examples' networks in PyTorch, in float64: what is expected of them."""
 import torch
 
 from tensors import load

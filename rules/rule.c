@@ -188,13 +188,19 @@ static void check_ident(Checks *c, const Expr *e, Side side) {
     hint_bound(c, d, true);
     return;
   }
-  bool bracketed = rule_type_param(c->rule, e->name) >= 0;
-  if (side != LEFT && bracketed) return;
+  int param = rule_type_param(c->rule, e->name);
+  if (side != LEFT && param >= 0) return;
   if (side == WHEN && !strcmp(e->name->text, "None")) return;
-  if (bracketed) {
-    wrong(c, e->span,
-          "`%s` is no operand: the left side binds it by types and attributes",
-          e->name->text);
+  if (param >= 0) {
+    Diag *d = wrong(c, e->span,
+                    "`%s` is no operand: the left side binds it by types and "
+                    "attributes",
+                    e->name->text);
+    if (c->rule->fn->type_params[param].kind == KIND_DIM)
+      diag_hint(d,
+                "a variable stands in its place, and a condition compares: "
+                "when value(%%i) == %s",
+                e->name->text);
     return;
   }
   wrong(c, e->span, "`%s` is no variable of the rule", e->name->text);

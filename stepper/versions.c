@@ -65,9 +65,9 @@ static void add_pair(StrBuf *out, const Pair *r) {
 /* Pairs that stay: those within AROUND of a change are shown, before it and
  * after it; what lies between is folded, where that hides two lines or more.
  */
-static void add_stay(Versions *v, bool behind, bool before) {
+static void add_stay(Versions *v, bool after, bool before) {
   StrBuf *out = &v->articles;
-  size_t n = v->stay.len, from = behind ? AROUND : 0;
+  size_t n = v->stay.len, from = after ? AROUND : 0;
   size_t to = before ? n < AROUND ? 0 : n - AROUND : n;
   bool folds = to > from + 1;
   for (size_t i = 0; i < n; i++) {

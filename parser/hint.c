@@ -184,10 +184,32 @@ static bool on_one_line(const Parse *p) {
  * condition. */
 static const char *body_hint(const Parse *p) {
   int found = p->token.kind;
+  if (found == TK_EQ && wants(p, TK_ARROW) && !wants(p, TK_LBRACE))
+    return "an operator says what its result is: "
+           "op @f(%x: int32) -> int32 = { %x };";
   if (!wants(p, TK_LBRACE) || wants(p, TK_NUMBER)) return NULL;
   if (wants(p, TK_ARROW) && found == TK_COLON)
     return "the type of the result follows `->`";
   return "the body of a function and the branches of an `if` stand in braces";
+}
+
+/* The first character after the token that is no blank. */
+static char char_after(const Parse *p) {
+  const SourceFile *source = p->builder.unit->source;
+  const char *at = source->text + (p->token.span.hi - source->base);
+  return at[strspn(at, " \t\r\n")];
+}
+
+/* A condition of an operator, `where n > 1: "n is above 1"`, ends without what
+ * it says. */
+static const char *condition_hint(const Parse *p) {
+  int found = p->token.kind;
+  bool ends = found == TK_COMMA || found == TK_LBRACE ||
+              (found == TK_EQ && char_after(p) == '{');
+  bool condition = wants(p, TK_COLON) && wants(p, TK_PLUS) && !p->open.len;
+  return ends && condition
+             ? "a condition has a message: where n > 1: \"n is above 1\""
+             : NULL;
 }
 
 static const char *type_hint(const Parse *p) {
@@ -306,7 +328,7 @@ static const char *operand_hint(const Parse *p) {
  * pairs. */
 static const char *grammar_hint(const Parse *p) {
   static const char *(*const hints[])(const Parse *) = {
-      body_hint,  type_hint,      copy_hint,    match_hint,
+      body_hint,  condition_hint, type_hint,    copy_hint, match_hint,
       colon_hint, separator_hint, operand_hint, pair_hint,
   };
   if (wants(p, TK_ELSE)) {

@@ -46,10 +46,10 @@ void operator_check_gradient(Checker *c, const Unit *unit, const Item *item) {
   }
   int wanted = op->expr->fn->param_count + 2;
   if (item->expr->fn->param_count == wanted) return;
-  Diag *d =
-      diag_error(c->p->diags, E0609, item->name_span,
-                 "`@%s` has %d operands, and this is a derivative by %d",
-                 item->name->text, wanted - 2, item->expr->fn->param_count - 2);
+  Diag *d = diag_error(c->p->diags, E0609, item->name_span,
+                       "`@%s` has %d operand%s, and this is a derivative by %d",
+                       item->name->text, wanted - 2, wanted == 3 ? "" : "s",
+                       item->expr->fn->param_count - 2);
   diag_note(d, op->name_span, "the operator");
 }
 

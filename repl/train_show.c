@@ -5,7 +5,8 @@
  *
  * At a terminal that of an epoch ends with the curve of its losses, as blocks.
  *
- * On a pipe there is a line for each epoch, and one every PATIENCE seconds. */
+ * On a pipe there is a line for each epoch, and between them one every PATIENCE
+ * seconds, which ends in "left". */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -170,7 +171,7 @@ void train_show_step(Training *t, const StepReport *r) {
   t->seen += r->examples;
   t->smooth = isnan(t->smooth) ? r->loss : 0.95 * t->smooth + 0.05 * r->loss;
   log_step(t, r);
-  write_line(t, r, NULL);
+  if (t->step % t->per_epoch) write_line(t, r, NULL); /* Else the epoch's. */
 }
 
 void train_show_epoch(Training *t, const StepReport *r, const EpochReport *e) {

@@ -17,7 +17,8 @@ use POSIX ();
 
 my $json = JSON::PP->new->utf8->allow_nonref;
 my $program = '/usr/bin/chromium';
-my $pid;
+my ($open, $pid); # the page and its browser, until it quits
+my $owner = $$;
 
 sub installed { return -x $program }
 
@@ -38,7 +39,7 @@ sub try {
 
 # The site of `make web`, served on this machine: a page of its own and the
 # address, or nothing and why not.
-my $server;
+my ($server, $said);
 
 sub visit {
   my ($class, $wide, $high) = @_;
@@ -47,12 +48,9 @@ sub visit {
   return (undef, 'no chromium: make deps-browser') unless installed();
   my ($page, $why) = $class->try('about:blank', $wide, $high);
   return (undef, "chromium does not start here: $why") if !$page;
-  $server = CORE::open(my $said, '-|', $ENV{RLY}, 'serve-docs', $site)
+  $server = CORE::open($said, '-|', $ENV{RLY}, 'serve-docs', $site)
     or die "$ENV{RLY}: $!\n";
   my ($url) = <$said> =~ m{^(http://[\d.:]+/)} or die "rly serves nothing\n";
-  $page->{server} = $said;
-  # Perl waits for the server when it ends, so the server must end before.
-  $SIG{__DIE__} = sub { kill 'KILL', $server unless $^S; die @_ };
   return ($page, $url);
 }
 
@@ -89,7 +87,7 @@ sub start {
 sub open {
   my ($class, $url, $wide, $high, $said) = @_;
   my ($to, $from) = start(tempdir(CLEANUP => 1), $said // '/dev/null');
-  my $self = bless {to => $to, from => $from, id => 0}, $class;
+  my $self = $open = bless {to => $to, from => $from, id => 0}, $class;
   my $target = $self->call('Target.createTarget', {url => 'about:blank'});
   my $session = $self->call('Target.attachToTarget',
       {targetId => $target->{targetId}, flatten => JSON::PP::true});
@@ -286,12 +284,29 @@ sub picture {
   return;
 }
 
+# Ends the browser and the server, and waits for both.  A browser that does not
+# answer is killed.
 sub quit {
   my ($self) = @_;
-  kill 'KILL', $server if $server;
+  if ($server) {
+    kill 'KILL', $server;
+    close $said;
+  }
+  local $SIG{ALRM} = sub { kill 'KILL', $pid };
+  alarm 60;
   eval { $self->call('Browser.close') };
   waitpid $pid, 0;
+  alarm 0;
+  $server = $open = undef;
   return;
+}
+
+# A test that dies leaves no browser, which would write to its folder while
+# File::Temp removes that, and no server, for which Perl would wait.
+END {
+  local $?;
+  local $SIG{PIPE} = 'IGNORE';
+  $open->quit if $open && $owner == $$;
 }
 
 1;

@@ -28,13 +28,12 @@ my $folder = scratch('folder');
 mkdir $folder or die "$folder: $!\n";
 sub dies_after {
   my ($begin) = @_;
-  my $program = spew(scratch('dies.pl'),
-                     "use Browser;\n$begin\nsub last_words { die qq(over\\n) }\n"
-                     . "last_words();\n");
+  my $program = spew(scratch('dies.pl'), "use Browser;\n$begin\n"
+                     . "sub last_words { die qq(over\\n) }\nlast_words();\n");
   return `TMPDIR=$folder $^X -Itests/t $program 2>&1`;
 }
-my @ways = (['a page' => "my \$page = Browser->open('about:blank', 800, 600);"]);
-push @ways, ['the site' => 'my ($page, $url) = Browser->visit(800, 600);']
+my @ways = ['a page', "my \$page = Browser->open('about:blank', 800, 600);"];
+push @ways, ['the site', 'my ($page, $url) = Browser->visit(800, 600);']
   if -e 'build/web/rly.wasm';
 for (@ways) {
   my ($name, $begin) = @$_;

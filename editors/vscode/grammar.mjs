@@ -1,8 +1,8 @@
-// The TextMate grammar of rly, made of the grammar for highlight.js: its modes
-// are patterns in the same order, and its keywords the pattern after them.
+// The TextMate grammar of rly, made from the grammar for highlight.js.  Each mode
+// there becomes a pattern here, in the same order; patterns of keywords follow.
 import rly from '../highlightjs/rly.js';
 
-// What themes colour, by the names of highlight.js.
+// TextMate's scopes, which themes colour, by the names that highlight.js has.
 const SCOPES = {
   attr: 'entity.other.attribute-name',
   built_in: 'support.function',
@@ -24,7 +24,9 @@ function scope(name) {
   return `${SCOPES[name]}.rly`;
 }
 
-// Oniguruma's spelling; an end that never comes has another in each.
+// A regular expression as Oniguruma spells it.  A pattern that is to match at the
+// end of the file only is `(?![^])` for highlight.js.  TextMate reads line by line:
+// there a pattern that never matches, `(?!)`, lets the mode run to the end.
 const source = (regex) => (regex.source ?? regex).replace('(?![^])', '(?!)');
 
 function pattern(mode) {

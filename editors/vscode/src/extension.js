@@ -31,7 +31,7 @@ async function stop() {
   if (before?.isRunning()) await before.stop();
 }
 
-// The document that a lens or a menu names, or the one at hand, saved.
+// Saves the document that a lens or a menu names, or else that of the active editor.
 async function saved(uri) {
   const document = uri
     ? await workspace.openTextDocument(uri instanceof Uri ? uri : Uri.parse(uri))

@@ -1,4 +1,4 @@
-// The program `rly`, as a command that is run to its end.
+// Commands of the program `rly`, and the settings that say how to call it.
 import {execFile} from 'node:child_process';
 
 import {workspace} from 'vscode';
@@ -7,14 +7,13 @@ export const setting = (name) => workspace.getConfiguration('rly').get(name);
 export const program = () => setting('path');
 
 const MOST = 64 << 20; // bytes of output
+const SECONDS = '10'; // for one command
 
-// What a command of rly prints, and its exit status; null: it was ended, or
-// could not be started.
-export function rly(args) {
+// What a command of rly prints when it has ended.  Where it prints nothing since it
+// could not be started, or was ended, `err` says so.
+export function rly(name, ...args) {
   return new Promise((done) =>
-    execFile(program(), args, {maxBuffer: MOST}, (error, out, err) => {
-      const status = error ? error.code : 0;
-      done({out, err: err || (error && !out ? error.message : ''),
-            status: typeof status === 'number' ? status : null});
-    }));
+    execFile(program(), [name, '--timeout', SECONDS, ...args], {maxBuffer: MOST},
+             (error, out, err) =>
+               done({out, err: err || (error && !out ? error.message : '')})));
 }

@@ -8,17 +8,15 @@ import {ViewColumn, window} from 'vscode';
 
 import {rly} from './program.js';
 
-const SECONDS = '10'; // for all steps
-
 const escaped = (text) => text.replace(/[&<>]/g, (c) =>
   ({'&': '&amp;', '<': '&lt;', '>': '&gt;'})[c]);
 
-// The page of a file's steps; where there is none, a page with the mistakes.
+// The page of a file's steps, or, where rly writes none, a page of its mistakes.
 async function page(file) {
   const folder = await mkdtemp(join(tmpdir(), 'rly-'));
   try {
     const to = join(folder, 'steps.html');
-    const {err} = await rly(['step', '--timeout', SECONDS, '--html', to, file]);
+    const {err} = await rly('step', '--html', to, file);
     return await readFile(to, 'utf8').catch(() => `<pre>${escaped(err)}</pre>`);
   } finally {
     await rm(folder, {recursive: true, force: true});

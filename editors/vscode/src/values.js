@@ -3,10 +3,10 @@ import {MarkdownString, Range, ThemeColor, window} from 'vscode';
 
 import {rly} from './program.js';
 
-const SECONDS = '10', LONGEST = 100; // characters of a value
+const LONGEST = 100; // characters of a value beside its line
 
-// What `rly watch --once` prints on a pipe: FILE:LINE: VALUE, and further lines
-// of a value as they are.  Gives [line from 0, value], in order.
+// `rly watch --once` prints FILE:LINE: VALUE on a pipe; the further lines of a value
+// follow as they are.  Gives a pair of line (from 0) and value for each, in order.
 export function values_of(file, printed) {
   const all = [];
   for (const text of printed.split('\n')) {
@@ -35,8 +35,7 @@ export class Values {
 
   async look(file) {
     const shown = this.files.has(file)
-      ? values_of(file, (await rly(['watch', '--once', '--timeout', SECONDS,
-                                    file])).out) : [];
+      ? values_of(file, (await rly('watch', '--once', file)).out) : [];
     for (const editor of window.visibleTextEditors)
       if (editor.document.fileName === file)
         editor.setDecorations(this.mark, shown.map(([line, value]) => ({

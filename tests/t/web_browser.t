@@ -17,5 +17,5 @@ $page->quit;
 my $said = `node tests/web/agree.mjs $ENV{RLY} chromium --one-in 250`;
 is($?, 0, 'the same bytes as of this build') or diag($said);
 like($said, qr/^\d{2,} comparisons of \d+ programs, 0 differences,/m,
-     'so many were compared');
+     'at least ten comparisons, and no difference');
 done_testing();

@@ -5,9 +5,9 @@
 //   node tests/web/agree.mjs NATIVE MODULE.wasm [--one-in N]
 //   node tests/web/agree.mjs NATIVE CHROMIUM [--one-in N]
 //
-// The second runs the module of build/web/ in a browser.  Its stack is that of a
-// browser, so what nests deeper than that ends there as out of memory (docs/WEB.md);
-// such a run is counted, and named.
+// The second runs the module of build/web/ in a browser, whose stack is smaller.  A
+// program that nests too deep for that stack ends there as out of memory
+// (docs/WEB.md); such a run is named and counted apart from the differences.
 //
 // But for one thing: which NaN an operation makes, its sign and its payload, is
 // the processor's to choose, here as there; so in files NaNs are one.
@@ -83,8 +83,9 @@ function in_node(path) {
   };
 }
 
-// In a browser: a function of words and of the files that they name, and of the
-// file that is written.
+// The module in a browser: a function of words, the environment (which a browser
+// has not) and the file to be written, if any.  The page is sent the files that
+// the words name; for a program with imports, all programs of its folder.
 function in_browser({run}) {
   return async (words, env, written) => {
     const own = words.filter((word) => existsSync(word));

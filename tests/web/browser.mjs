@@ -1,6 +1,6 @@
-// The module in a browser, as a program that is given words: Chromium asks a
-// server of this process for what to run, and tells it what came of it.  The page
-// (browser.html) runs it as the page of `make web` does, in the same worker.
+// Runs commands of the module in Chromium.  A page there (browser.html) asks a
+// server in this process for the next command, runs it as the page of `make web`
+// does, in the same worker, and sends its result back.
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {createServer} from 'node:http';
@@ -14,7 +14,8 @@ const TYPES = {html: 'text/html', js: 'text/javascript', mjs: 'text/javascript',
 // `made` are bytes by path.
 export function browser(program) {
   const profile = mkdtempSync(join(tmpdir(), 'rly-browser-'));
-  let job, done, waiting; // what is to be run, who waits for it, who asks for it
+  // The command to run, who waits for its result, the page's request for a command.
+  let job, done, waiting;
   const give = () => {
     if (!job || !waiting) return;
     waiting.end(JSON.stringify(job));

@@ -29,7 +29,8 @@ const plain = (text) => text.replace(/\[([^\][]*)\]\([^()]*\)/g, '$1')
 
 /* --- Texts ------------------------------------------------------------------ */
 
-// What only `rly learn` tells, and only of an answer that is wrong.
+// Properties that readers are not to see: `rly learn` names one only after an answer
+// has failed it.
 const HIDDEN = /^<details><summary>Hidden properties<\/summary>[^]*?^<\/details>\n/gm;
 
 const read = (from) => typeof from === 'string'

@@ -1,6 +1,6 @@
-// What a page begins with while its editor is still being loaded: the engines,
-// what the link holds, or the first example, and a look at it.  A bundle of its
-// own, which main.js imports.
+// The work that need not wait for the editor, which takes longer to load: starting
+// the engines, reading the program from the link (or taking the first example),
+// and having it checked and run.  A bundle of its own, which main.js imports.
 import {start_engines} from './engine.js';
 import {examples} from './examples.js';
 import {Given} from './given.js';

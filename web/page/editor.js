@@ -144,8 +144,8 @@ const KINDS = {2: 'method', 3: 'function', 5: 'property', 6: 'variable', 7: 'cla
  *   checked(version)       colours and mistakes are there
  *   mistakes(text)         it is refused; a line for each mistake
  *   running(whether)       a run takes longer than an instant
- *   after()                what else is to be run, after the program
- *   ran(version, text, err, what)   what it printed, and what after() gave     */
+ *   after()                runs more after the program, such as a view's command
+ *   ran(version, text, err, what)   what it printed, and what after() gave      */
 export class Editor {
   constructor({parent, text, label, engines, on, given, keys = []}) {
     Object.assign(this, {engines, on, given, version: 0});
@@ -203,8 +203,9 @@ export class Editor {
     return files_of(this.source, this.given);
   }
 
-  // A question about a newer text ends those about older ones.  One about the
-  // same text waits for them: a completion may come while the text is looked at.
+  // The engine for questions about the text as it is now; null before it is there.
+  // A question about a newer text ends those about older ones.  One about the same
+  // text waits for them: a completion may come while the text is looked at.
   asks() {
     const {language} = this.engines;
     if (!language) return null;
@@ -275,7 +276,7 @@ export class Editor {
     const shown = await run;
     clearTimeout(waits);
     if (!this.is_old(now)) this.on.running(false);
-    // What did not run may have mistakes, which the check tells.
+    // A text that did not run may have mistakes, which the check tells.
     if (!shown || this.is_old(now) || shown.status === 1 && !await check) return;
     now.shown = true;
     const {doc} = now, {marks, text} = value_marks(doc, shown.out);

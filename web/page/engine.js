@@ -46,7 +46,8 @@ export class Engine {
   }
 }
 
-// A server that does not know what a module is may call it anything.
+// Compiles a module while it arrives, where its server names the type that this
+// needs; other servers may name any type.
 async function loaded(address) {
   const answer = await fetch(address);
   return answer.headers.get('Content-Type') === 'application/wasm'

@@ -1,5 +1,5 @@
-// A look at a text: one engine checks it while the other runs it.  A text with
-// mistakes is refused by both; then what the run says is of no use.
+// A look at a text: one engine checks it while the other runs it.  Both refuse a
+// text with mistakes; the check tells them, and the output of the run is not used.
 import {ask} from './language.js';
 
 export const FILE = '/main.rly';
@@ -8,8 +8,8 @@ export const FILE = '/main.rly';
 export const files_of = (text, given) =>
   ({...given?.files, [FILE]: new TextEncoder().encode(text)});
 
-// `said` is what language.js tells of the text, `shown` what a run printed; both
-// are promises, of null where an engine was stopped.
+// `said` promises the answers of the language server (language.js), `shown` the
+// result of the run (engine.js); either is null if its engine was stopped.
 export function look_at({language, runner}, text, given) {
   const files = files_of(text, given);
   return {

@@ -157,7 +157,7 @@ async function share() {
   }
 }
 
-// Shows what a link holds, but for its text.
+// Shows the rest of what a link holds: files, the cursor's place and the view.
 function show_place({at, view: name}) {
   show_given();
   if (at) editor.at = at;

@@ -1,6 +1,7 @@
-// A page in a link: after the `#`, which no browser sends to a server, the text,
-// compressed, in base64 for addresses; and then, as `&name=`, what else is not as
-// a page begins: the view, where the cursor is, and the files that were given.
+// A page in a link.  After the `#`, which no browser sends to a server, stands the
+// text, compressed, in base64 for addresses.  `&name=value` follows for each of
+// these that is not as on a new page: the view, the cursor's place, and the files
+// that were given.
 async function through(bytes, stream) {
   const body = new Blob([bytes]).stream().pipeThrough(stream);
   return new Uint8Array(await new Response(body).arrayBuffer());
@@ -28,8 +29,8 @@ async function unpacked(fragment) {
   }
 }
 
-// {text, view, at, files} as what stands after the `#`, and whether files that are
-// too large for it were left out.
+// Makes of a page what stands after the `#` of its link (`fragment`).  Files that
+// are too large for a link are left out, as `left_out` says.
 export async function link_of({text, view, at, files}) {
   const more = new URLSearchParams();
   if (view) more.set('view', view);
@@ -43,7 +44,8 @@ export async function link_of({text, view, at, files}) {
           left_out: size > SMALL};
 }
 
-function files_of(text) {
+// The files by path; undefined if the list is broken.
+function unlisted(text) {
   try {
     return Object.fromEntries(JSON.parse(text).map(
       ([path, bytes]) => [path, Uint8Array.from(bytes)]));
@@ -52,12 +54,12 @@ function files_of(text) {
   }
 }
 
-// The same from a link; undefined: it is broken.
+// Reads the page back from what stands after the `#`; undefined if that is broken.
 export async function page_of(fragment) {
   const [body, ...rest] = fragment.split('&');
   const more = new URLSearchParams(rest.join('&'));
   const text = await unpacked(body), list = more.get('files');
-  const files = list ? files_of(await unpacked(list)) : {};
+  const files = list ? unlisted(await unpacked(list)) : {};
   return text === undefined || !files ? undefined
     : {text, files, view: more.get('view'), at: more.get('at') >>> 0};
 }

@@ -5,7 +5,7 @@ export function start_theme(button) {
   let kept;
   try {
     kept = localStorage.theme;
-  } catch { /* a page without storage forgets */ }
+  } catch { /* a page without storage has none */ }
   const dark = matchMedia('(prefers-color-scheme: dark)').matches;
   show(kept ?? (dark ? 'dark' : 'light'));
   button.onclick = () => {
@@ -13,6 +13,6 @@ export function start_theme(button) {
     show(name);
     try {
       localStorage.theme = name;
-    } catch { /* likewise */ }
+    } catch { /* a page without storage keeps none */ }
   };
 }

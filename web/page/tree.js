@@ -1,11 +1,13 @@
-// Drawings of values that branch, beside their lines: a constructor is a node, what
-// it holds of other constructors hangs below it.  Drawn of the value's text.
-const MOST = 40; // nodes of a drawing
-const WIDE = 7, HIGH = 30, GAP = 8; // pixels of a letter, a level, between nodes
-const LETTERS = 12; // of a node
+// Draws values that branch as trees beside their lines, from the text of the value.
+// A constructor is a node; the constructors among its arguments hang below it, and
+// its other arguments stand in its label.
+const MOST = 40; // nodes in a drawing
+// In pixels: the width of a letter, the height of a level, the gap between nodes.
+const WIDE = 7, HIGH = 30, GAP = 8;
+const LETTERS = 12; // in a label
 
-// Where the argument that begins at a place ends: before a comma or a bracket that
-// belongs to what is around it.
+// Where the argument that begins at a place ends: before the comma or the closing
+// bracket of the constructor that holds it.
 function end_of(text, at) {
   for (let open = 0; at < text.length; at++) {
     if ('([{<'.includes(text[at])) open++;
@@ -15,11 +17,11 @@ function end_of(text, at) {
   return at;
 }
 
-// {label, below} of a value's text; null: of another value, of one that does not
-// branch, or of one with too many parts.
+// The root {label, below} of the tree in a value's text; null if the value is no
+// constructor, does not branch, or has more than MOST nodes.
 export function tree_of(text) {
   let at = 0, count = 0, branches = false;
-  // At a constructor.
+  // Reads the constructor of this name, which stands at `at`.
   function node(name) {
     if (++count > MOST) return null;
     const made = {label: name, below: []};

@@ -273,6 +273,9 @@ typedef struct Scope {
   PtrMap ctors;   /* name -> Ctor */
 } Scope;
 
+struct OpInfo;
+struct Attrs;
+
 typedef struct Program {
   Mem *mem;    /* of the units and names; whoever changes them has it */
   Mem *tables; /* of the types and the code, below that: sessions complete both
@@ -324,6 +327,12 @@ typedef struct Program {
    * call are positional; the others are values of attributes.  Set by lib/. */
   int (*attrs_written)(Arena *arena, NameTable *names, const Expr *call,
                        const Attr **attrs, int *operands);
+  /* What a call of an operator without effects gives on constants, tuples
+   * flattened: one tensor of the heap, owned.  NULL: it fails, or gives
+   * several.  Set by lib/. */
+  struct Tensor *(*constant_of_call)(struct Program *p, const struct OpInfo *op,
+                                     const struct Attrs *attrs, int count,
+                                     const struct Tensor *const *args);
 } Program;
 
 /* An empty program over what the caller owns and keeps alive; NULL when memory

@@ -41,7 +41,7 @@ struct rly_context {
   rly_log log;        /* of the host; `write` is NULL: it has none */
   size_t told;        /* diagnostics up to this number are in the log */
   unsigned deep;      /* how often the thread that has the lock took it */
-  _Atomic bool late;  /* `mem` is exhausted because time is over */
+  _Atomic int late;   /* `mem` is exhausted because time is over */
 };
 
 /* A value bound to a name: a tensor, or text whose dtype is not known yet. */
@@ -465,6 +465,12 @@ void program_deadline_end(rly_program *p, Deadline *d);
  * does not keep the expression. */
 rly_status program_look_at(rly_program *p, const char *text, size_t len,
                            void (*look)(void *data, const Expr *e), void *data);
+
+/* --- constant.c ----------------------------------------------------------- */
+
+/* Program.constant_of_call. */
+Tensor *constant_of_call(Program *p, const OpInfo *op, const Attrs *attrs,
+                         int count, const Tensor *const *args);
 
 /* --- params.c ----------------------------------------------------------- */
 

@@ -106,6 +106,7 @@ static bool program_fill(rly_program *p) {
   p->ir->hold_shared = hold_shared;
   p->ir->op_name = op_name;
   p->ir->attrs_written = types_written_attrs;
+  p->ir->constant_of_call = constant_of_call;
   p->code = code_new(p->ir);
   if (p->code && cx->options.nan_stop) code_stop_at_nans(p->code);
   if (p->code && cx->options.verify) code_verify_all(p->code);

@@ -2,8 +2,12 @@
  * block whose value is dropped.
  *
  *   let %a = %x + 1f;
- *   let %b = %a * 2f;    ==>   %x
- *   %x
+ *   let %b = %a * 2f;    ==>   %y
+ *   let %c = %y;
+ *   %c
+ *
+ * First the uses of a second name become uses of the first, so that nothing
+ * uses it.
  *
  * What reads, writes, allocates, fails, diverges or prints stays, whether it is
  * used or not (TVM's pass of that name drops cells, too).  A `let` that only a
@@ -25,6 +29,41 @@ static intptr_t count(Dead *d, const Var *var, int by) {
   if (by) ptrmap_put(&d->uses, var, (void *)n);
   return n;
 }
+
+/* --- Second names --------------------------------------------------------- */
+
+/* The variable whose value the `let` gives another name; NULL: it does more. */
+static Var *first_name(const ExprWalk *w, const Expr *value) {
+  if (w->role != ROLE_VALUE || value->kind != EX_VAR || value->var->lazy)
+    return NULL;
+  const Binding *b = &w->parent->block->bindings[w->index];
+  bool same = b->kind == BIND_LET && b->var && !b->var->lazy &&
+              b->var->type == value->type && value->var->type == value->type;
+  return same ? value->var : NULL;
+}
+
+static const Expr *without_second_names(Program *p, Arena *arena,
+                                        const Expr *e) {
+  PtrMap first; /* Var -> the one whose value it has */
+  ExprMap m;
+  ptrmap_init(&first, p->mem);
+  expr_map_start(&m, p->mem, arena, e);
+  while (expr_map_next(&m)) {
+    if (m.walk.event != WALK_LEAVE) continue;
+    const Expr *at = m.made;
+    Var *name = at->kind == EX_VAR ? ptrmap_get(&first, at->var) : NULL;
+    const Expr *use = name ? expr_use(arena, at->span, name) : NULL;
+    if (use && pass_may_replace(p, NULL, at, use)) expr_map_put(&m, use);
+    name = first_name(&m.walk, m.made);
+    if (name)
+      ptrmap_put(&first, m.walk.parent->block->bindings[m.walk.index].var,
+                 name);
+  }
+  ptrmap_done(&first);
+  return expr_map_end(&m);
+}
+
+/* --- What nothing uses ---------------------------------------------------- */
 
 /* A group joined by `and` stays whole. */
 static bool is_alone(const Block *block, int i) {
@@ -81,6 +120,8 @@ static bool goes(const Dead *d, const Block *block, int i) {
 static const Expr *without_dead(Program *p, Arena *arena, const Expr *e) {
   Dead d = {.p = p};
   ExprMap m;
+  e = without_second_names(p, arena, e);
+  if (!e) return NULL;
   ptrmap_init(&d.uses, p->mem);
   ptrmap_init(&d.dropped, p->mem);
   VEC_INIT(&d.bindings, p->mem);

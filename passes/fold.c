@@ -1,11 +1,17 @@
-/* FoldConstant: operators on small integer tensors whose values are known
- * become constants (types/known.c says which), and an `if` whose condition is
- * one becomes the branch that is taken.
+/* FoldConstant: calls of operators whose values are known become constants, and
+ * an `if` whose condition is one becomes the branch that is taken.
  *
  *   if (take(shape_of(%x), 0) == 4) { %a } else { %b }   ==>   %a
+ *   let %k = [1f, 2f] * 3f;                      ==>   let %k = [3f, 6f];
+ *
+ * Of small integer tensors the checker knows what depends on shapes alone, too
+ * (types/known.c).  Other calls are evaluated by the kernels where all operands
+ * are constants, or names that a `let` gives one.
  *
  * Parts are folded before the whole, so what is left of a branch has constants
  * in it already.  What goes must do nothing but give its value. */
+#include <math.h>
+
 #include "ops/ops.h"
 #include "passes/calls.h"
 #include "types/types.h"
@@ -20,31 +26,132 @@ static bool is_small_integer(const Type *t) {
          (t->dtype == DT_BOOL || dtype_is_int((DType)t->dtype));
 }
 
-static const Expr *constant(Program *p, Arena *arena, const Expr *e,
-                            const Known *known) {
-  int64_t count = known->count;
-  Tensor *t = program_tensor_new(p, known->dtype, known->rank, &count);
+typedef struct Fold {
+  Program *p;
+  Arena *arena;
+  PtrMap values; /* Var -> the tensor that a `let` gives it */
+} Fold;
+
+/* The program takes the tensor; NULL gives the call as it was. */
+static const Expr *constant_take(Fold *f, const Expr *e, Tensor *t) {
+  if (t) t = program_constant_take(f->p, t);
   if (!t) return e;
-  size_t size = (size_t)dtype_size(known->dtype);
-  for (int i = 0; i < known->count; i++)
-    bits_store(known->dtype, (char *)t->data + (size_t)i * size,
-               bits_from_i64(known->dtype, dim_value(known->items[i])));
-  t = program_constant_take(p, t);
-  if (!t) return e;
-  Expr *made = expr_const(arena, e->span, t);
+  Expr *made = expr_const(f->arena, e->span, t);
   made->type = e->type;
-  return made;
+  return pass_may_replace(f->p, NULL, e, made) ? made : e;
 }
 
-static const Expr *fold_call(Program *p, Arena *arena, const Expr *e) {
-  const OpInfo *op = expr_operator(e);
-  Known known;
-  bool folds = op && (op->known || op->dim) && is_small_integer(e->type) &&
-               types_known(p, arena, e, &known) &&
-               known.count <= pass_arg(p, ELEMENTS) && expr_is_pure(p, e);
-  const Expr *made = folds ? constant(p, arena, e, &known) : e;
-  return made != e && pass_may_replace(p, NULL, e, made) ? made : e;
+/* --- What the checker knows ----------------------------------------------- */
+
+static Tensor *known_tensor(Program *p, const Known *known) {
+  int64_t count = known->count;
+  Tensor *t = program_tensor_new(p, known->dtype, known->rank, &count);
+  size_t size = (size_t)dtype_size(known->dtype);
+  for (int i = 0; t && i < known->count; i++)
+    bits_store(known->dtype, (char *)t->data + (size_t)i * size,
+               bits_from_i64(known->dtype, dim_value(known->items[i])));
+  return t;
 }
+
+/* Is the value of the call known without a look at the kernels?  `*made` is
+ * then what takes its place. */
+static bool fold_known(Fold *f, const Expr *e, const Expr **made) {
+  Known known;
+  *made = e;
+  if (!types_known(f->p, f->arena, e, &known)) return false;
+  if (known.count <= pass_arg(f->p, ELEMENTS) && expr_is_pure(f->p, e))
+    *made = constant_take(f, e, known_tensor(f->p, &known));
+  return true;
+}
+
+/* --- What the kernels say ------------------------------------------------- */
+
+enum { OPERANDS = 64 };
+
+/* What is evaluated after a step of the text may name its value. */
+static const Tensor *tensor_of_step(const Global *g) {
+  bool step = g->kind == GLOBAL_VALUE || g->kind == GLOBAL_LOCAL;
+  return step && g->value && g->value->kind == EX_CONST ? g->value->constant
+                                                        : NULL;
+}
+
+static const Tensor *tensor_of(const Fold *f, const Expr *e) {
+  switch (e->kind) {
+    case EX_CONST: return e->constant;
+    case EX_VAR: return ptrmap_get(&f->values, e->var);
+    case EX_GLOBAL: return tensor_of_step(e->g.global);
+    default: return NULL;
+  }
+}
+
+/* The operands of a call, the fields of a tuple one by one; -1: one of them is
+ * no constant, or there are too many. */
+static int operands_of(const Fold *f, const Expr *e, const Tensor **out) {
+  int n = 0;
+  for (int i = 0; i < e->count; i++) {
+    const Expr *arg = e->args[i];
+    bool tuple = arg->kind == EX_TUPLE;
+    for (int k = 0; k < (tuple ? arg->count : 1); k++) {
+      if (n == OPERANDS) return -1;
+      out[n] = tensor_of(f, tuple ? arg->args[k] : arg);
+      if (!out[n++]) return -1;
+    }
+  }
+  return n;
+}
+
+/* Text has one NaN, the kernels give several. */
+static bool has_nan(const Tensor *t) {
+  if (!dtype_is_float((DType)t->dtype)) return false;
+  for (int64_t i = 0, n = tensor_count(t); i < n; i++)
+    if (isnan(tensor_f64_at(t, i))) return true;
+  return false;
+}
+
+static bool has_type(const Tensor *t, const Type *type) {
+  if (t->dtype != type->dtype || t->rank != type->rank) return false;
+  for (int i = 0; i < t->rank; i++)
+    if (t->shape[i] != dim_value(type->dims[i])) return false;
+  return true;
+}
+
+static double elements_of(const Type *t) {
+  double n = 1;
+  for (int i = 0; i < t->rank; i++) n *= (double)dim_value(t->dims[i]);
+  return n;
+}
+
+/* A constant is no larger than the operands together: a program stays as small
+ * as it is written. */
+static const Expr *fold_constants(Fold *f, const Expr *e) {
+  const Tensor *args[OPERANDS];
+  int n = operands_of(f, e, args);
+  double size = 0;
+  for (int i = 0; i < n; i++) size += (double)tensor_count(args[i]);
+  if (n <= 0 || elements_of(e->type) > size || !expr_is_pure(f->p, e)) return e;
+  Tensor *t =
+      f->p->constant_of_call(f->p, expr_operator(e), e->call.bound, n, args);
+  if (t && (has_nan(t) || !has_type(t, e->type))) {
+    tensor_drop(f->p->heap, t);
+    t = NULL;
+  }
+  return constant_take(f, e, t);
+}
+
+static const Expr *fold_call(Fold *f, const Expr *e) {
+  const Expr *made;
+  const OpInfo *op = expr_operator(e);
+  if (!op) return e;
+  if ((op->known || op->dim) && is_small_integer(e->type) &&
+      fold_known(f, e, &made))
+    return made;
+  bool plain = e->type && e->type->kind == TY_TENSOR &&
+               type_is_static(e->type) && !e->targ_count &&
+               !attrs_have_operands(e->call.bound);
+  return plain ? fold_constants(f, e) : e;
+}
+
+/* --- Branches ------------------------------------------------------------- */
 
 /* A graph node that may fail is evaluated at its first use where that lies in a
  * branch, else where it stands.  Without the branches it would be evaluated
@@ -82,14 +189,28 @@ static const Expr *fold_if(Program *p, Arena *arena, const Expr *e) {
   return expr_of_type(p, arena, standing_alone(arena, taken, e), e);
 }
 
+/* --- Expressions ---------------------------------------------------------- */
+
+/* Notes the constant that a `let` gives its name. */
+static void note_value(Fold *f, const ExprWalk *w, const Expr *made) {
+  if (w->role != ROLE_VALUE || made->kind != EX_CONST) return;
+  const Binding *b = &w->parent->block->bindings[w->index];
+  if (b->kind == BIND_LET && b->var && b->var->type == made->type)
+    ptrmap_put(&f->values, b->var, made->constant);
+}
+
 const Expr *expr_fold(Program *p, Arena *arena, const Expr *e) {
+  Fold f = {.p = p, .arena = arena};
   ExprMap m;
+  ptrmap_init(&f.values, p->mem);
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
     if (m.walk.event != WALK_LEAVE) continue;
-    if (m.made->kind == EX_CALL) expr_map_put(&m, fold_call(p, arena, m.made));
+    if (m.made->kind == EX_CALL) expr_map_put(&m, fold_call(&f, m.made));
     else if (m.made->kind == EX_IF) expr_map_put(&m, fold_if(p, arena, m.made));
+    note_value(&f, &m.walk, m.made);
   }
+  ptrmap_done(&f.values);
   return expr_map_end(&m);
 }
 

@@ -175,8 +175,8 @@ static const char *const levels[] = {
     "FoldConstant,DynamicToStatic,SimplifyExpr,EliminateCommonSubexpr,"
     "DeadCodeElimination,RemoveUnusedFunctions",
     "FoldConstant,DynamicToStatic,Inline(size=64),LoopInvariant,"
-    "BatchRecurrence,SimplifyExpr,ToANormalForm,EliminateCommonSubexpr,"
-    "DeadCodeElimination,RemoveUnusedFunctions",
+    "BatchRecurrence,SimplifyExpr,FoldConstant,ToANormalForm,"
+    "EliminateCommonSubexpr,DeadCodeElimination,RemoveUnusedFunctions",
 };
 
 const char *pipeline_level(int level) { return levels[level]; }

@@ -50,6 +50,56 @@ same('FoldConstant', 'def @f() {
 }
 @f();', 'what a text leaves open is not known beside what does not fit');
 
+# The kernels say what a call on constants gives; the values are those of NumPy
+# and, for bfloat16, of rounding by hand.
+my $folded = <<'END';
+let @k = 2f;
+def @g() { let %a = @k * 3f; let %b = %a; %b }
+1f / 3f; 0.1f64 + 0.2f64; 3bf16 * 1.0078125bf16; cast(300, dtype="uint8");
+2147483647 + 1; [1f, 2f] > [2f, 1f]; concatenate(([1f], [2f])); -(0f);
+1e30f * 1e30f; sqrt(2f) * sqrt(2f); if (1f < 2f) { 1 } else { 2 };
+END
+my $kept = <<'END';
+0f / 0f; sqrt([-1f, 4f]); zeros(shape=[3]);
+[1f] * ones(shape=[2, 2]); 1 / 0; mod(1, 0);
+END
+is(same('FoldConstant', $folded, 'calls on constants'), <<'END', 'their text');
+let @k: float32 = 2f;
+
+def @g() -> float32 {
+  let %a: float32 = 6f;
+  let %b: float32 = %a;
+  %b
+}
+
+0.33333334f;
+0.30000000000000004f64;
+3.03bf16;
+44u8;
+-2147483648;
+[False, True];
+[1f, 2f];
+-0.0f;
+inff;
+1.9999999f;
+1;
+END
+is(opt('FoldConstant', $kept)->{out}, <<'END', 'what stays a call');
+0f / 0f;
+sqrt([-1f, 4f]);
+zeros(shape=[3]);
+[1f] * ones(shape=[2, 2]);
+1 / 0;
+mod(1, 0);
+END
+
+# --- DeadCodeElimination ------------------------------------------------------
+
+becomes('DeadCodeElimination', 'let %a = %x; let %b = %a; %b + %b', '%x + %x',
+        'second names');
+becomes('DeadCodeElimination', 'let %a = ref_read(%c); ref_write(%c, 1); %a',
+        'let %a = ref_read(%c); ref_write(%c, 1); %a', 'a value is no name');
+
 # --- Inline -------------------------------------------------------------------
 
 my $say = 'def @say(%n: int32) -> int32 { print("say"); %n }

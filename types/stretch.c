@@ -85,8 +85,8 @@ static const Name *put_let(Writing *w, const char *stem, const Expr *e) {
   return name;
 }
 
-static const Expr *call_of(Writing *w, OpId op, int n, const Expr *const *args,
-                           int attr_count, const Attr *attrs) {
+static Expr *call_of(Writing *w, OpId op, int n, const Expr *const *args,
+                     int attr_count, const Attr *attrs) {
   Expr *callee = expr_new(w->arena, EX_IDENT, w->span);
   callee->name = name_of(w->p->names, op_info(op)->name);
   Expr *e = expr_call(w->arena, w->span, callee, n,
@@ -98,7 +98,9 @@ static const Expr *call_of(Writing *w, OpId op, int n, const Expr *const *args,
 
 static const Expr *call2(Writing *w, OpId op, const Expr *a, const Expr *b) {
   const Expr *args[2] = {a, b};
-  return call_of(w, op, 2, args, 0, NULL);
+  Expr *call = call_of(w, op, 2, args, 0, NULL);
+  call->sugar = SUGAR_INFIX; /* where it has a sign */
+  return call;
 }
 
 static const Expr *zeros_like(Writing *w, const Expr *e) {
@@ -493,8 +495,10 @@ static bool write_sweep(Writing *w, StretchKey key) {
     if (key.sums >> i & 1) w->sums[i].name = numbered(w, "sum", i);
   bool ok = true;
   for (int i = s->op_count; ok && i-- > 0;) ok = add_op(w, &s->ops[i]);
-  for (int i = 0; ok && i < s->inputs && i < STRETCH_INPUTS; i++)
+  for (int i = 0; ok && i < s->inputs && i < STRETCH_INPUTS; i++) {
+    if (key.whole) settle(w, i);
     give_input(w, i);
+  }
   return ok && !mem_exhausted(w->p->mem);
 }
 

@@ -28,9 +28,11 @@ typedef struct Stretch {
 
 /* What a function for a stretch is made for.  Bit i of `varies` says that input
  * i varies, of `outs` that result i has an adjoint, and of `sums` that input i
- * has a sum of adjoints already. */
+ * has a sum of adjoints already.  `whole`: nothing comes after it, so products
+ * and rows do not wait, and each input has one part at most. */
 typedef struct StretchKey {
   uint32_t varies, outs, sums;
+  bool whole;
 } StretchKey;
 
 enum { STRETCH_INPUTS = 24, STRETCH_OUTS = 24 };

@@ -296,7 +296,7 @@ static const char *const commands[][WORDS] = {
      "DynamicToStatic,SimplifyExpr,SimplifyInference,CanonicalizeOps,"
      "FoldScaleAxis,FoldBatchNorm,Legalize,CombineParallelDense,"
      "CombineParallelConv2D,LoopInvariant,BatchRecurrence,EtaExpand,Inline,"
-     "PartialEval,Unroll"},
+     "PartialEval,Unroll,FirstOrderGradient"},
     {"opt", "--passes", "FuseOps,DefuseOps,ToANormalForm,ToCPS,UnCPS"},
     {"opt", "--passes",
      "ToBasicBlockNormalForm,DeadStore,ToGraphNormalForm,LambdaLift,"

@@ -1,0 +1,470 @@
+/* FirstOrderGradient: `grad` of a function that only calls operators becomes a
+ * function that computes the value and then the gradient, by the library's
+ * rules.
+ *
+ *   grad(fn (%x: float32) { tanh(%x) * %x })
+ *
+ *     ==>   fn (%x: float32) {
+ *             let %v = tanh(%x);
+ *             let %d = 1f * %x;
+ *             let %d1 = 1f * %v + %d * (1f - %v * %v);
+ *             (%v * %x, (%d1,))
+ *           }
+ *
+ * The function's body is taken in A-normal form.  Operators of which an operand
+ * depends on a float parameter are a stretch, as the machine records it, and
+ * types/stretch.h writes the same sweep for it, so the bits are those of
+ * `grad`.  Whatever else the body computes is a constant for the sweep and may
+ * be anything.  A branch, a call, a function or a cell that depends on a
+ * parameter leaves `grad` as it is (Inline, Unroll and PartialEval take some of
+ * these away). */
+#include "passes/first_order.h"
+
+#include "passes/calls.h"
+#include "types/types.h"
+
+enum { NUMBER_ZERO = 1 << 30 }; /* no entry of a map is NULL */
+
+static void keep_number(FirstOrder *f, const Var *var, int number) {
+  ptrmap_put(&f->numbers, var, (void *)(intptr_t)(NUMBER_ZERO + number));
+}
+
+static int number_kept(const FirstOrder *f, const Var *var) {
+  return (int)((intptr_t)ptrmap_get(&f->numbers, var) - NUMBER_ZERO);
+}
+
+static bool is_plain_tensor(const Type *t) {
+  return t && t->kind == TY_TENSOR && !t->any_rank;
+}
+
+static bool is_float_tensor(const Type *t) {
+  return is_plain_tensor(t) && dtype_is_float((DType)t->dtype);
+}
+
+static bool mentions_varying(const FirstOrder *f, const Expr *e) {
+  ExprWalk w;
+  bool found = false;
+  expr_walk_start(&w, f->p->mem, WALK_ENTER, e);
+  while (!found && expr_walk_next(&w))
+    found = w.at->kind == EX_VAR && ptrmap_has(&f->varies, w.at->var);
+  expr_walk_end(&w);
+  return found;
+}
+
+static int add_input(FirstOrder *f, const Expr *e) {
+  VEC_PUSH(&f->inputs, e);
+  return (int)f->inputs.len - 1;
+}
+
+/* The number of a tensor: of a name, a field of one, or a constant. */
+static int number_of(FirstOrder *f, const Expr *leaf) {
+  const Expr *of = leaf->kind == EX_PROJ ? leaf->args[0] : leaf;
+  if (of->kind == EX_VAR && ptrmap_has(&f->numbers, of->var))
+    return number_kept(f, of->var) -
+           (leaf->kind == EX_PROJ ? (int)leaf->index : 0);
+  int number = add_input(f, leaf);
+  if (leaf->kind == EX_VAR) keep_number(f, leaf->var, number);
+  return number;
+}
+
+/* --- Operators ------------------------------------------------------------ */
+
+/* Operands as a stretch has them: tuples flattened. */
+typedef struct Operands {
+  VEC(int) values;
+  int *groups;
+} Operands;
+
+static bool add_operand(FirstOrder *f, Operands *o, const Expr *leaf) {
+  if (!is_plain_tensor(leaf->type)) return false;
+  VEC_PUSH(&o->values, number_of(f, leaf));
+  return true;
+}
+
+/* The fields of a tuple, which is written out or has one name. */
+static bool add_fields(FirstOrder *f, Operands *o, const Expr *tuple) {
+  for (int i = 0; i < tuple->type->count; i++) {
+    const Expr *field = tuple->kind == EX_TUPLE
+                            ? tuple->args[i]
+                            : expr_field(f->arena, tuple->span, tuple, i);
+    if (!field || !add_operand(f, o, field)) return false;
+  }
+  return true;
+}
+
+static bool add_operands(FirstOrder *f, Operands *o, const Expr *call) {
+  o->groups = ARENA_ARRAY(f->arena, int, (size_t)call->count + 1);
+  if (!o->groups) return false;
+  for (int i = 0; i < call->count; i++) {
+    const Expr *e = first_order_name(f, call->args[i]);
+    bool tuple = e->type && e->type->kind == TY_TUPLE;
+    o->groups[i] = tuple ? e->type->count : -1;
+    if (!(tuple ? add_fields(f, o, e) : add_operand(f, o, e))) return false;
+  }
+  return true;
+}
+
+static bool has_rule(const Expr *call) {
+  const OpInfo *op = expr_operator(call);
+  return op && (op->flat || op_has_gradient(op)) && call->call.bound &&
+         !attrs_have_operands(call->call.bound);
+}
+
+/* The results get numbers, as the fields of the variable or as the variable. */
+static bool add_results(FirstOrder *f, Var *var, const Expr *call, int *count) {
+  bool tuple = call->type->kind == TY_TUPLE;
+  const Expr *use = expr_use(f->arena, call->span, var);
+  *count = tuple ? call->type->count : 1;
+  keep_number(f, var, -1 - (int)f->results.len);
+  for (int i = 0; use && i < *count; i++) {
+    const Expr *e = tuple ? expr_field(f->arena, call->span, use, i) : use;
+    if (!e || !is_plain_tensor(e->type)) return false;
+    VEC_PUSH(&f->results, e);
+  }
+  return use && *count > 0;
+}
+
+static bool add_call(FirstOrder *f, Var *var, const Expr *call) {
+  Operands o;
+  StretchOp op = {.attrs = call->call.bound,
+                  .group_count = call->count,
+                  .first = (int)f->results.len,
+                  .gives_tuple = call->type->kind == TY_TUPLE};
+  if (!has_rule(call)) return false;
+  VEC_INIT(&o.values, f->p->mem);
+  bool ok =
+      add_operands(f, &o, call) && add_results(f, var, call, &op.out_count);
+  op.groups = o.groups;
+  op.operand_count = (int)o.values.len;
+  op.operands = VEC_TO_ARENA(&o.values, f->arena);
+  VEC_DONE(&o.values);
+  if (ok) VEC_PUSH(&f->ops, op);
+  if (ok && !expr_operator(call)->flat) ptrmap_put(&f->varies, var, f);
+  return ok;
+}
+
+/* --- The body ------------------------------------------------------------- */
+
+static bool is_constant(const FirstOrder *f, const Expr *e) {
+  const OpInfo *op = expr_operator(e);
+  return (op && op->special == SPECIAL_STOP_GRADIENT) ||
+         !mentions_varying(f, e);
+}
+
+static bool add_binding(FirstOrder *f, const Block *block, int i) {
+  const Binding *b = &block->bindings[i];
+  bool constant = !b->value || is_constant(f, b->value);
+  if (b->kind != BIND_LET || b->var->lazy || block_group(block, i) != 1)
+    return constant;
+  const Expr *means = first_order_meaning(f, b->value);
+  bool renames = means && means->type == b->var->type;
+  if (renames) ptrmap_put(&f->means, b->var, (void *)means);
+  if (constant) return true;
+  if (renames) ptrmap_put(&f->varies, b->var, f);
+  return renames || (!means && add_call(f, b->var, b->value));
+}
+
+static int renumbered(const FirstOrder *f, int number) {
+  return number < 0 ? (int)f->inputs.len - 1 - number : number;
+}
+
+/* The stretch; `result` is the number of its value. */
+static bool make_stretch(FirstOrder *f, int result, Stretch *out) {
+  int inputs = (int)f->inputs.len, count = inputs + (int)f->results.len;
+  const Type **types = ARENA_ARRAY(f->arena, const Type *, (size_t)count + 1);
+  int *outs = ARENA_ARRAY(f->arena, int, 1);
+  if (!types || !outs) return false;
+  for (int i = 0; i < count; i++)
+    types[i] = i < inputs ? f->inputs.data[i]->type
+                          : f->results.data[i - inputs]->type;
+  for (size_t k = 0; k < f->ops.len; k++) {
+    StretchOp *op = &f->ops.data[k];
+    int *operands = (int *)op->operands;
+    for (int i = 0; i < op->operand_count; i++)
+      operands[i] = renumbered(f, operands[i]);
+    op->first += inputs;
+  }
+  outs[0] = renumbered(f, result);
+  *out = (Stretch){.inputs = inputs,
+                   .value_count = count,
+                   .op_count = (int)f->ops.len,
+                   .out_count = 1,
+                   .types = types,
+                   .ops = f->ops.data,
+                   .outs = outs};
+  return true;
+}
+
+/* --- The sweep ------------------------------------------------------------ */
+
+/* What the text of value and gradient is made of. */
+typedef struct Reverse {
+  int params;
+  const Block *block; /* computes the value; its result is a name */
+  const Expr *value;
+  Stretch stretch;
+  StretchSweep sweep;
+} Reverse;
+
+/* The sweep's body over the values that the block has computed. */
+static const Expr *sweep_call(FirstOrder *f, const Reverse *r,
+                              const Expr *adjoint) {
+  const Expr *fn = r->sweep.function->value;
+  int inputs = r->stretch.inputs, n = 0;
+  const Expr **args =
+      ARENA_ARRAY(f->arena, const Expr *, (size_t)fn->fn->param_count + 1);
+  if (!args || !adjoint) return NULL;
+  for (int i = 0; i < r->stretch.value_count; i++)
+    if (r->sweep.reads[i])
+      args[n++] = i < inputs ? f->inputs.data[i] : f->results.data[i - inputs];
+  args[n++] = adjoint;
+  Expr *call = expr_call(f->arena, adjoint->span, fn, n, args);
+  call->type = fn->type->result;
+  return call_inlined(f->p, f->arena, call, fn);
+}
+
+/* The gradient of parameter `i`: its part of the sweep's tuple, or zeros. */
+static const Expr *gradient_of(FirstOrder *f, const Reverse *r,
+                               const Expr *parts, int i) {
+  const Expr *param = f->inputs.data[i];
+  for (int k = 0; parts && k < r->sweep.part_count; k++)
+    if (r->sweep.parts[k].input == i)
+      return parts->kind == EX_TUPLE
+                 ? parts->args[k]
+                 : expr_field(f->arena, parts->span, parts, k);
+  return EXPR_APPLY(f->p, f->arena, param->span, OP_ZEROS_LIKE, NULL, param);
+}
+
+/* The gradients of all parameters, after bindings of what they are made of. */
+static const Expr *gradients(FirstOrder *f, const Reverse *r,
+                             const Expr *adjoint, Bindings *out) {
+  const Expr **parts =
+      ARENA_ARRAY(f->arena, const Expr *, (size_t)r->params + 1);
+  const Expr *swept = NULL;
+  if (r->sweep.function) {
+    swept = sweep_call(f, r, adjoint);
+    if (swept) swept = first_order_sweep(f, out, swept);
+    if (!swept) return NULL;
+  }
+  for (int i = 0; parts && i < r->params; i++)
+    if (!(parts[i] = gradient_of(f, r, swept, i))) return NULL;
+  return parts ? expr_tuple(f->p, f->arena, r->value->span, r->params, parts)
+               : NULL;
+}
+
+/* --- The body as a stretch ------------------------------------------------ */
+
+/* The body as a block whose result is a name or a constant. */
+static const Block *named_result(FirstOrder *f, const Expr *body) {
+  Bindings all;
+  Block *block = ARENA_NEW(f->arena, Block);
+  VEC_INIT(&all, f->p->mem);
+  const Expr *value = body;
+  if (body->kind == EX_BLOCK) {
+    for (int i = 0; i < body->block->count; i++)
+      VEC_PUSH(&all, body->block->bindings[i]);
+    value = body->block->result;
+  }
+  value = first_order_named(f, &all, value);
+  Binding *bindings = VEC_TO_ARENA(&all, f->arena);
+  if (block) *block = (Block){(int)all.len, bindings, value};
+  VEC_DONE(&all);
+  return bindings || !block || !block->count ? block : NULL;
+}
+
+static StretchKey key_of(const FirstOrder *f, int params) {
+  StretchKey key = {.outs = 1, .whole = true};
+  for (int i = 0; i < params; i++)
+    if (is_float_tensor(f->inputs.data[i]->type))
+      key.varies |= (uint32_t)1 << i;
+  return key;
+}
+
+/* False: the body is no list of operators. */
+static bool reverse_of(FirstOrder *f, int params, const Expr *body,
+                       Reverse *r) {
+  const Block *block = body ? named_result(f, body) : NULL;
+  if (!block) return false;
+  for (int i = 0; i < block->count; i++)
+    if (!add_binding(f, block, i)) return false;
+  const Expr *value = first_order_name(f, block->result);
+  *r = (Reverse){.params = params, .block = block, .value = value};
+  if (!is_float_tensor(value->type) ||
+      !make_stretch(f, number_of(f, value), &r->stretch))
+    return false;
+  DiagsMark mark = diags_mark(f->p->diags);
+  bool ok =
+      types_stretch(f->p, f->arena, &r->stretch, key_of(f, params), &r->sweep);
+  if (!ok) diags_return(f->p->diags, mark);
+  return ok;
+}
+
+/* --- Functions ------------------------------------------------------------ */
+
+static void first_order_start(FirstOrder *f, Program *p, Arena *arena) {
+  *f = (FirstOrder){.p = p, .arena = arena};
+  ptrmap_init(&f->means, p->mem);
+  ptrmap_init(&f->numbers, p->mem);
+  ptrmap_init(&f->varies, p->mem);
+  VEC_INIT(&f->inputs, p->mem);
+  VEC_INIT(&f->results, p->mem);
+  VEC_INIT(&f->ops, p->mem);
+}
+
+static void first_order_end(FirstOrder *f) {
+  ptrmap_done(&f->means);
+  ptrmap_done(&f->numbers);
+  ptrmap_done(&f->varies);
+  VEC_DONE(&f->inputs);
+  VEC_DONE(&f->results);
+  VEC_DONE(&f->ops);
+}
+
+/* A function whose text is there; NULL: there is none. */
+static const Expr *function_of(const Expr *e) {
+  if (e->kind == EX_GLOBAL) {
+    const Global *g = e->g.global;
+    e = g->kind == GLOBAL_DEF && !g->library && !g->instance_of ? g->value
+                                                                : NULL;
+  }
+  bool fits = e && e->kind == EX_FN && e->fn->param_count <= STRETCH_INPUTS;
+  return fits ? e : NULL;
+}
+
+static Var *var_of(FirstOrder *f, const Name *name, Span span,
+                   const Type *type) {
+  Var *var = var_new(f->arena, name, span, NULL);
+  var->id = f->p->next_var_id++;
+  var->type = type;
+  return var;
+}
+
+/* The body of a call of `fn` with new parameters, in A-normal form. */
+static const Expr *body_of(FirstOrder *f, const Expr *function, const Expr *fn,
+                           Var **params) {
+  int n = fn->fn->param_count;
+  const Expr **args = ARENA_ARRAY(f->arena, const Expr *, (size_t)n + 1);
+  if (!args) return NULL;
+  for (int i = 0; i < n; i++) {
+    const Var *was = fn->fn->params[i];
+    if (!is_plain_tensor(was->type)) return NULL;
+    params[i] = var_of(f, was->name, was->span, was->type);
+    args[i] = expr_use(f->arena, was->span, params[i]);
+    keep_number(f, params[i], add_input(f, args[i]));
+    if (is_float_tensor(was->type)) ptrmap_put(&f->varies, params[i], f);
+  }
+  Expr *call = expr_call(f->arena, fn->span, function, n, args);
+  call->type = fn->type->kind == TY_FN ? fn->type->result : NULL;
+  if (!call_is_plain(f->p, call, fn)) return NULL;
+  const Expr *body = call_inlined(f->p, f->arena, call, fn);
+  return body ? expr_normal_form(f->p, f->arena, body) : NULL;
+}
+
+static const Expr *after(FirstOrder *f, const Bindings *all,
+                         const Expr *result) {
+  Binding *bindings = VEC_TO_ARENA(all, f->arena);
+  if (!result || !bindings || all->len == 0) return result;
+  Expr *block =
+      expr_block(f->arena, result->span, (int)all->len, bindings, result);
+  block->type = result->type;
+  return block;
+}
+
+static const Expr *fn_of(FirstOrder *f, Span span, const Type *type, int count,
+                         Var **params, const Expr *body) {
+  Fn *fn = body ? ARENA_NEW(f->arena, Fn) : NULL;
+  if (!fn) return NULL;
+  *fn = (Fn){.param_count = count, .params = params, .body = body};
+  Expr *e = expr_new(f->arena, EX_FN, span);
+  e->fn = fn;
+  e->type = type;
+  return e;
+}
+
+static const Expr *pair_of(FirstOrder *f, const Expr *a, const Expr *b) {
+  const Expr *both[2] = {a, b};
+  return b ? expr_tuple(f->p, f->arena, a->span, 2, both) : NULL;
+}
+
+/* --- grad and vjp --------------------------------------------------------- */
+
+/* grad(f): a function of the value and the gradient. */
+static const Expr *grad_written(FirstOrder *f, const Expr *e, const Reverse *r,
+                                Var **params, Bindings *all) {
+  const Expr *one =
+      expr_number(f->p, f->arena, e->span, (DType)r->value->type->dtype, 1);
+  first_order_forward(f, all, r->block);
+  const Expr *parts = gradients(f, r, one, all);
+  const Expr *pair = pair_of(f, r->value, parts);
+  return fn_of(f, e->span, e->type, r->params, params, after(f, all, pair));
+}
+
+/* vjp(f, x...): the value, and a function of its adjoint.  That the adjoint has
+ * the value's shape is known of a shape that is. */
+static const Expr *vjp_written(FirstOrder *f, const Expr *e, const Reverse *r,
+                               Var **params, Bindings *all) {
+  const Type *type = r->value->type, *fn = e->type->args[1];
+  Bindings own;
+  if (!type_is_static(type) || fn->args[0] != type) return NULL;
+  for (int i = 0; i < r->params; i++) {
+    const Expr *input = e->args[i + 1];
+    if (types_need_check(input->type, params[i]->type)) return NULL;
+    VEC_PUSH(all, ((Binding){.kind = BIND_LET,
+                             .span = input->span,
+                             .var = params[i],
+                             .value = input}));
+  }
+  Var **adjoint = ARENA_ARRAY(f->arena, Var *, 1);
+  if (!adjoint) return NULL;
+  adjoint[0] = var_of(f, name_of(f->p->names, "g"), e->span, type);
+  first_order_forward(f, all, r->block);
+  VEC_INIT(&own, f->p->mem);
+  const Expr *parts =
+      gradients(f, r, expr_use(f->arena, e->span, adjoint[0]), &own);
+  const Expr *back = fn_of(f, e->span, fn, 1, adjoint, after(f, &own, parts));
+  VEC_DONE(&own);
+  return after(f, all, pair_of(f, r->value, back));
+}
+
+/* NULL: it stays. */
+static const Expr *written(Program *p, Arena *arena, const Expr *e) {
+  bool is_grad = expr_operator(e)->special == SPECIAL_GRAD;
+  const Expr *fn = function_of(e->args[0]), *made = NULL;
+  int n = fn ? fn->fn->param_count : 0;
+  Var **params = ARENA_ARRAY(arena, Var *, (size_t)n + 1);
+  if (!fn || !params || (!is_grad && e->count != n + 1)) return NULL;
+  FirstOrder f;
+  Reverse r;
+  Bindings all;
+  first_order_start(&f, p, arena);
+  VEC_INIT(&all, p->mem);
+  if (reverse_of(&f, n, body_of(&f, e->args[0], fn, params), &r))
+    made = is_grad ? grad_written(&f, e, &r, params, &all)
+                   : vjp_written(&f, e, &r, params, &all);
+  VEC_DONE(&all);
+  first_order_end(&f);
+  return made;
+}
+
+static bool is_wanted(const Expr *e) {
+  const OpInfo *op = expr_operator(e);
+  return op && (op->special == SPECIAL_GRAD || op->special == SPECIAL_VJP);
+}
+
+static const Expr *first_order(Program *p, Arena *arena, const Expr *e) {
+  ExprMap m;
+  expr_map_start(&m, p->mem, arena, e);
+  while (expr_map_next(&m)) {
+    if (m.walk.event != WALK_LEAVE || !is_wanted(m.made)) continue;
+    const Expr *made = written(p, arena, m.made);
+    if (made && pass_may_replace(p, NULL, m.made, made)) expr_map_put(&m, made);
+  }
+  return expr_map_end(&m);
+}
+
+Pass pass_first_order_gradient;
+
+Unit *pass_first_order_gradient(Program *p, Unit *unit) {
+  unit = unit_with_lets(p, unit);
+  return unit ? unit_rewrite(p, unit, first_order) : NULL;
+}

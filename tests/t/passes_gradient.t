@@ -1,0 +1,88 @@
+#!/usr/bin/env perl
+# FirstOrderGradient: what it writes gives the bits that `grad` and `vjp` give,
+# and it stays away from what is no list of operators.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Passes;
+use Rly;
+use Test::More;
+
+# Value and gradient have the bits that `grad` and `vjp` give without the pass.
+my $weights = <<'END';
+let %w = reshape(arange(0f, 12f, 1f), newshape=[3, 4]) * 0.1f;
+let %x = [[1f, 2f, 3f, 4f], [0.5f, -1f, 2f, 1f]];
+END
+my %written = (
+  'operators on tensors, tuples and integers' => <<'END',
+def @loss(%w: Tensor[(3, 4), float32], %b: Tensor[(3), float32],
+          %x: Tensor[(2, 4), float32], %k: int32) -> float32 {
+  let %h = nn.relu(nn.bias_add(nn.dense(%x, %w), %b));
+  let %s = split(%h, indices_or_sections=3, axis=1);
+  let %both = (%s.0, %s.2);
+  let %t = concatenate(%both, axis=1) * cast(%k, dtype="float32");
+  mean(%t * %t) + sum(%w) * 0.1f
+}
+grad(@loss)(%w, [0.1f, 0.2f, -0.3f], %x, 3);
+END
+  'an operand of several operators, sums over rows' => <<'END',
+grad(fn (%x: Tensor[(2, 3), float32], %y: Tensor[(3), float32]) {
+  sum(%x * %y) + sum(%y) + sum(%x * %x * %x) * sum(exp(%y))
+})([[1f, 2f, 3f], [4f, 5f, 6f]], [1f, 0.5f, 0.25f]);
+END
+  'dimensions that only the run knows' => <<'END',
+def @f(%x: Tensor[(?, 4), float32], %v: Tensor[(?), float32]) -> float32 {
+  sum(nn.softmax(nn.dense(%x, %x)) * %v)
+}
+grad(@f)(%x, [1f, 2f]);
+END
+  'effects in their places, a cell from outside' => <<'END',
+let %c = ref(2f);
+grad(fn (%x: float32) {
+  print("first");
+  ref_write(%c, ref_read(%c) + 1f);
+  let %k = ref_read(%c);
+  print("then");
+  %x * %k * %x + %k
+})(3f);
+ref_read(%c);
+END
+  'constants for derivatives' => <<'END',
+grad(fn (%x: float32) { stop_gradient(%x) * %x + round(%x) })(2.4f);
+grad(fn (%x: float32) { 3f })(2f);
+grad(fn (%x: float32, %n: int32) { %x })(2f, 3);
+END
+  'derivatives within derivatives' => <<'END',
+grad(fn (%x: float32) {
+  grad(fn (%y: float32) { %y * %y * %x * %y })(%x).1.0
+})(2f);
+END
+  'vjp' => <<'END',
+let %r = vjp(fn (%w: Tensor[(3, 4), float32], %x: Tensor[(2, 4), float32]) {
+  tanh(nn.dense(%x, %w))
+}, %w, %x);
+%r.0;
+%r.1(ones(shape=[2, 3]));
+%r.1(full(2f, shape=[2, 3]));
+END
+);
+for my $name (sort keys %written) {
+  my $text = same('FirstOrderGradient', $weights . $written{$name}, $name);
+  my $left = () = $text =~ /\b(?:grad|vjp)\(/g;
+  is($left, $name =~ /within/ ? 1 : 0, "FirstOrderGradient: $name (written)");
+}
+like(same('FirstOrderGradient', $_ . ';', 'what stays: ' . $_), qr/\bgrad\(/,
+     'FirstOrderGradient: stays')
+  for 'grad(fn (%x: float32) { if (%x > 0f) { %x } else { 2f * %x } })(3f)',
+    'grad(fn (%x: float32) { @foldl(fn (%a: float32, %b: float32) { %a + %b }, '
+    . '0f, List[%x, %x]) })(3f)',
+    'grad(fn (%x: float32) { let %c = ref(%x); ref_read(%c) * %x })(3f)',
+    'grad(fn (%x: (float32, float32)) { %x.0 * %x.1 })((3f, 2f))',
+    'grad(checkpoint(fn (%x: float32) { %x * %x }))(3f)';
+# A tuple of tuples of tuples stands for twice as many names each time.
+my $deep = join '', map { my $i = $_ + 1; "let %t$i = (%t$_, %t$_); " } 0 .. 60;
+like(opt('FirstOrderGradient', 'def @f(%z: float32) { grad(fn (%x: float32) { '
+         . "let %t0 = (%x, %x); ${deep}%x * %x })(%z) }\n")->{out},
+     qr/\bgrad\(/, 'FirstOrderGradient: tuples within tuples stay');
+
+done_testing;

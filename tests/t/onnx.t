@@ -1,11 +1,12 @@
 #!/usr/bin/env perl
-# ONNX models as programs.  The models here are packed by Perl, field by field,
-# by ONNX's own numbers; those of ONNX's backend tests come from Debian's
-# libonnx-testdata, where it is installed.  tests/onnx/passing.txt is a ratchet:
-# what it names may not fail again.
+# ONNX models as programs.  The models here are packed by Onnx.pm; those of
+# ONNX's backend tests come from Debian's libonnx-testdata, where it is
+# installed.  tests/onnx/passing.txt is a ratchet: what it names may not fail
+# again.
 use strict;
 use warnings;
 use lib 'tests/t';
+use Onnx;
 use Rly;
 use Test::More;
 
@@ -13,50 +14,6 @@ if (rly('import', 'none.onnx')->{err} =~ /E0806/) {
   plan skip_all => 'this build has no reader of ONNX files: make deps-onnx';
 }
 
-# --- Packing ---------------------------------------------------------------
-
-sub varint {
-  my ($n) = @_;
-  my $out = '';
-  $n = unpack 'Q', pack 'q', $n if $n < 0;
-  while ($n > 127) { $out .= chr($n & 127 | 128); $n >>= 7; }
-  return $out . chr $n;
-}
-sub int_of { varint($_[0] << 3) . varint($_[1]) }
-sub bytes_of { varint($_[0] << 3 | 2) . varint(length $_[1]) . $_[1] }
-
-sub dim { ref $_[0] ? bytes_of(2, ${$_[0]}) : int_of(1, $_[0]) }
-# A value's name and type: numbers are dimensions, references their names.
-sub value {
-  my ($name, $dtype, @dims) = @_;
-  my $shape = join '', map { bytes_of(1, dim($_)) } @dims;
-  my $tensor = int_of(1, $dtype) . bytes_of(2, $shape);
-  return bytes_of(1, $name) . bytes_of(2, bytes_of(1, $tensor));
-}
-sub inside_node {
-  my ($op, $in, $out, @attrs) = @_;
-  return join '', (map { bytes_of(1, $_) } @$in),
-    (map { bytes_of(2, $_) } @$out), bytes_of(3, "n_$out->[0]"),
-    bytes_of(4, $op), map { bytes_of(5, $_) } @attrs;
-}
-sub node { bytes_of(1, inside_node(@_)) }
-sub tensor {
-  my ($name, $dtype, $dims, @rest) = @_;
-  return bytes_of(5, join '', (map { int_of(1, $_) } @$dims), int_of(2, $dtype),
-                  bytes_of(8, $name), @rest);
-}
-sub model_of {
-  my ($opset, @graph) = @_;
-  return int_of(1, 8) . bytes_of(7, join '', @graph)
-         . bytes_of(8, int_of(2, $opset));
-}
-sub model { model_of(17, @_) }
-sub floats_of { tensor($_[0], 1, $_[1], bytes_of(9, pack 'f<*', @{$_[2]})) }
-sub ints_attr { bytes_of(1, $_[0]) . join('', map { int_of(8, $_) } @{$_[1]})
-                . int_of(20, 7) }
-sub int_attr { bytes_of(1, $_[0]) . int_of(3, $_[1]) . int_of(20, 2) }
-sub input { bytes_of(11, value(@_)) }
-sub output { bytes_of(12, value(@_)) }
 sub file { spew(scratch($_[0]), $_[1]) }
 
 # --- A model as a program --------------------------------------------------
@@ -688,6 +645,41 @@ means('@onnx_split_to_sequence([1, 2, 3], split=2i64)',
 means('@onnx_split_to_sequence([[1, 2]], axis=1, keepdims=0)',
       qr/\(1\), int32\] \[1\].*\(1\), int32\] \[2\].*Nil/s,
       'SplitToSequence into slices');
+
+# Numbers of 64 bits that int32 does not hold, and lengths that do not fit.
+my $most = '9223372036854775807i64';
+sub too_large {
+  gives(rly('--max-memory', '64M', '-e', $_[0]), 3, '', qr/E0701/, $_[1]);
+}
+too_large("\@onnx_pad([1, 2], [$most, 0i64])", 'Pad by more than any memory');
+fails("\@onnx_pad([1, 2], [-$most, 0i64])", qr/pad_width removes more/,
+      'Pad that removes more than there is');
+fails("\@onnx_pad([1, 2], [0i64, -$most], mode=\"edge\")",
+      qr/a Pad that removes more/, 'by the edge, too');
+too_large("\@onnx_resize([1f, 2f], sizes=[$most])",
+          'Resize to more than any memory');
+gives(rly('-e', '@onnx_top_k([1f, 2f], 4294967297i64)'), 1, '',
+      qr/E0303\S* `topk`: k is 2147483647, /, 'TopK of more than there are');
+fails("\@onnx_sequence_at($pair, 4294967296i64)", qr/outside the sequence/,
+      'SequenceAt a position that int32 does not hold');
+fails('@onnx_resize([1f, 2f], scales=[nanf])', qr/a scale that is not above 0/,
+      'Resize by a scale that is no number');
+fails('@onnx_resize([1f, 2f], scales=[-1f])', qr/a scale that is not above 0/,
+      'or by one below 0');
+means('@onnx_split([1, 2, 3], split=[1i64, 2i64], i=1, num=2)', qr/\[2, 3\]/,
+      'Split by lengths');
+fails('@onnx_split([1, 2, 3], split=[1i64, 1i64], i=0, num=2)',
+      qr/lengths do not add up to the axis/, 'which make up the axis');
+fails('@onnx_split([1, 2, 3], split=[4i64, -1i64], i=0, num=2)',
+      qr/lengths do not add up to the axis/, 'none of them below 0');
+fails('@onnx_split([1, 2, 3], split=[4294967297i64, 2i64], i=0, num=2)',
+      qr/lengths do not add up to the axis/, 'nor beyond int32');
+fails('@onnx_split([1, 2, 3], split=[3i64], i=0, num=2)',
+      qr/number of lengths is not that of its outputs/, 'one for each part');
+fails('@onnx_split([1, 2, 3], num_outputs=3, i=0, num=2)',
+      qr/num_outputs is not the number/, 'as many as there are outputs');
+fails('@onnx_conv([[[1f]]], [[[1f]]], auto_pad="SAME")',
+      qr/an auto_pad that is not known/, 'a padding of no known kind');
 
 my $boxes = '[[[0f, 0f, 2f, 2f], [2f, 2f, 1f, 1f], [5f, 5f, 6f, 6f]]]';
 means("\@onnx_non_max_suppression($boxes, [[[0.5f, -2f, 0.5f]]],

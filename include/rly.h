@@ -790,7 +790,7 @@ rly_value *rly_value_of_function(rly_session *s, const rly_function *f);
 rly_status rly_value_write(rly_value *v, const char *path);
 /* The same under the names by which rly_program_bind_file gives them to a
  * `param` called `name`, `name.layers.0.bias`, and so on; with "" the paths
- * begin below it.  A ref is refused, as no param has one.
+ * begin below it.  A ref gives RLY_RUNTIME, as no param has one.
  * Gives: runtime, limit, interrupted, misuse. */
 rly_status rly_value_write_as(rly_value *v, const char *name, const char *path);
 

@@ -428,7 +428,7 @@ static rly_status write_value(rly_value *v, const char *name,
                               const char *path) {
   Mem *mem = v->session->mem;
   Writer w = {.v = v, .file = tensor_file_new(&store_of(v->session)->heap)};
-  if (!w.file) return RLY_LIMIT;
+  if (!w.file) return session_failed(v->session, RLY_LIMIT);
   VEC_INIT(&w.stack, mem);
   ptrmap_init(&w.open, mem);
   writer_collect(&w, name);

@@ -770,6 +770,14 @@ static void test_files_of_params(void **state) {
   assert_int_equal(rly_value_write_as(v, "net", path), RLY_OK);
   assert_int_equal(rly_value_write_as(cell, "net", path), RLY_RUNTIME);
   assert_int_equal(rly_value_write_as(v, NULL, path), RLY_MISUSE);
+  assert_session_said(&g, "E0507");
+  /* the first allocation of writing is beyond the limit */
+  rly_options limits = {.max_memory = 1};
+  assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_OK);
+  assert_int_equal(rly_value_write(v, path), RLY_LIMIT);
+  assert_session_said(&g, "E0701");
+  limits.max_memory = 0;
+  assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_OK);
   char *before = rly_value_text(v);
   rly_value_free(v);
   rly_value_free(cell);

@@ -16,20 +16,21 @@
 #include <string.h>
 
 enum {
-  REGION_ORDER,    /* of the last record before it */
-  REGION_PC,       /* where to go on */
-  REGION_TOP,      /* the word where the last window begins */
-  REGION_FRAMES,   /* how many */
-  REGION_WORDS,    /* likewise */
-  REGION_HELD,     /* references that the words' registers have */
-  REGION_COUNTED,  /* is the result of the run an object? */
-  REGION_INTERVAL, /* records that may be kept at once; 0: all */
+  REGION_ORDER,   /* of the last record before it */
+  REGION_PC,      /* where to go on */
+  REGION_TOP,     /* the word where the last window begins */
+  REGION_FRAMES,  /* how many */
+  REGION_WORDS,   /* likewise */
+  REGION_HELD,    /* references that the words' registers have */
+  REGION_COUNTED, /* is the result of the run an object? */
+  REGION_MOST,    /* records that may be kept at once; 0: all */
   REGION_FIXED
 };
 
 enum {
-  LOOK_EVERY = 16,    /* records, from one look at the memory to the next */
-  INTERVAL_LEAST = 16 /* records of a region */
+  LOOK_EVERY = 16,     /* records, from one look at the memory to the next */
+  INTERVAL_LEAST = 16, /* records of a region */
+  PARTS_MOST = 16      /* of a region that is divided */
 };
 
 /* A sweep that waits for records. */
@@ -169,7 +170,7 @@ static size_t fill_header(Session *s, const Windows *w, Cell *r,
   f[REGION_WORDS].bits = w->words;
   f[REGION_HELD].bits = 0;
   f[REGION_COUNTED].bits = counted;
-  f[REGION_INTERVAL].bits = s->again.interval;
+  f[REGION_MOST].bits = s->again.most;
   for (size_t i = 0; i < frames; i++) {
     f[at++].bits = (uint64_t)(uintptr_t)(w->all.data[i].pc + 2);
     f[at++].bits = w->all.data[i].first;
@@ -269,7 +270,8 @@ static bool is_finished(const Session *s) {
 
 /* The first half of the memory is for records that stay.  Their number tells
  * how many a quarter holds: so long are the regions after those, whose states
- * have another quarter.  Where these fill it, they get fewer. */
+ * have another quarter.  Where these fill it, they get fewer, and the regions
+ * longer, which their replay divides. */
 bool again_due(Session *s) {
   Again *a = &s->again;
   if (is_finished(s)) return finish(s);
@@ -279,8 +281,11 @@ bool again_due(Session *s) {
     look_after(s, LOOK_EVERY);
     return true;
   }
-  if (!a->interval) a->interval = (s->record_count - a->start) / 2;
-  if (a->interval < INTERVAL_LEAST) a->interval = INTERVAL_LEAST;
+  if (!a->most) {
+    a->most = (s->record_count - a->start) / 2;
+    if (a->most < INTERVAL_LEAST) a->most = INTERVAL_LEAST;
+    a->interval = a->most;
+  }
   if (!a->replay && size > most - most / 4) a->interval *= 2;
   Cell *region = region_new(s, a->base, s->pc, a->counted);
   if (!region && mem_exhausted(s->mem)) return vm_out_of_memory(s);
@@ -402,14 +407,14 @@ static bool restore(Session *s, const Word *pc, const Cell *region) {
  * own, the first at its first operator. */
 static void plan(Session *s, const Cell *region, uint64_t last) {
   const Value *f = cell_fields((Cell *)region);
-  uint64_t interval = f[REGION_INTERVAL].bits;
+  uint64_t most = f[REGION_MOST].bits;
   uint64_t span = last - f[REGION_ORDER].bits;
   Again *a = &s->again;
   a->last = order_number(last);
   a->next = a->last;
-  if (!interval || span <= 2 * interval) return;
-  uint64_t parts = span / interval;
-  a->interval = parts > 16 ? span / 16 : interval;
+  if (!most || span <= 2 * most) return;
+  a->most = most;
+  a->interval = most > span / PARTS_MOST ? most : span / PARTS_MOST;
   a->next = 0;
 }
 

@@ -58,7 +58,8 @@ typedef struct Again {
   size_t base;           /* the frame that leads back from the run's function */
   int depth;             /* of loops within loops, where that runs */
   uint64_t start;        /* records before the run */
-  uint64_t interval;     /* records of a region; 0: not known yet */
+  uint64_t most;         /* records to be kept at once; 0: not known yet */
+  uint64_t interval;     /* records of the next region, if that is known */
 } Again;
 
 /* Who looks on.  A session that has an observer, or a limit of steps, runs the

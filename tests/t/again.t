@@ -132,4 +132,28 @@ my $asked = rly($twice)->{out};
 is(rly('--tape-memory', $_, $twice)->{out}, $asked, "pulled thrice, $_")
     for '1', '4k', '16k';
 
+# The memory of a loop's tape does not grow with its steps.
+my $long = spew(scratch('long.rly'), <<'END');
+def @elements(%n: int32, %h: Tensor[(32), float32], %w: Tensor[(32), float32])
+    -> Tensor[(32), float32] {
+  if (%n == 0) { %h } else { @elements(%n - 1, tanh(%h * %w) + 0.1f, %w) }
+}
+let %c = sin(arange(0f, 32f, 1f));
+def @values(%n: int32, %c: Tensor[(32), float32]) {
+  grad(fn (%w: Tensor[(32), float32]) { sum(@elements(%n, %w, %w)) })(%c)
+}
+END
+for (['@values(100000, %c)', '2M', 1.1], ['@values(100000, %c)', '500k', 4]) {
+  my ($call, $memory, $most) = @$_;
+  my $bytes = $memory =~ s/M$/000000/r =~ s/k$/000/r;
+  my $program = spew(scratch('called.rly'), slurp($long) . "$call;\n");
+  my ($whole, $parts) = map { rly('run', '--json', '--stats', '--tape-memory',
+                                  $_, $program) } '1G', $memory;
+  my %stats = $parts->{err} =~ /^([a-z ]+)\t(\d+)$/mg;
+  is($parts->{out}, $whole->{out}, "$call, tape of $memory: the same bits");
+  cmp_ok($stats{'tape bytes'}, '<', 1.5 * $bytes, 'in about so much memory');
+  cmp_ok($stats{recomputed}, '<', $most * $stats{'tape records'},
+         "made again $most times at most");
+}
+
 done_testing;

@@ -16,12 +16,28 @@ typedef struct RowBlocks {
 /* Are the tensors such blocks? */
 bool row_blocks_fit(RowBlocks x);
 
-/* a' b, as nn.matmul with transpose_a has it; block i of a has as many rows as
- * block i of b.  Of the call only heap, stop, threads and crowd are read.  NULL
- * when `stop` was set or memory ran out. */
-Tensor *rows_product(const OpCall *call, RowBlocks a, RowBlocks b);
+/* A product and a sum may be made of several parts of the rows, the first part
+ * first: each goes on from what the parts before gave, so that the bits are
+ * those of all rows at once.  Of a call only heap, stop, threads and crowd are
+ * read. */
 
-/* The sum of all rows, as `sum` over axis 0 has it; likewise. */
-Tensor *rows_sum(const OpCall *call, RowBlocks x);
+/* a' b, as nn.matmul with transpose_a has it; block i of a has as many rows as
+ * block i of b.  `before` is the product of the rows before these, which is
+ * taken, or NULL where these are the first.  NULL when `stop` was set or memory
+ * ran out. */
+Tensor *rows_product(const OpCall *call, Tensor *before, RowBlocks a,
+                     RowBlocks b);
+
+/* A sum of rows under way; all zeros at first. */
+typedef struct RowsSum {
+  Tensor *parts; /* the partial sums, which are owned; NULL: of no rows */
+  int64_t rows;  /* how many are in them */
+} RowsSum;
+
+/* Adds the rows of x.  False when `stop` was set or memory ran out. */
+bool rows_sum_add(const OpCall *call, RowsSum *sum, RowBlocks x);
+/* The sum of all rows, of which there was at least one block, as `sum` over
+ * axis 0 has it; ends `sum`.  NULL when memory ran out. */
+Tensor *rows_sum_end(Heap *heap, RowsSum *sum);
 
 #endif

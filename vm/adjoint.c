@@ -249,8 +249,12 @@ static bool add_blocks(Session *s, const Side *a, const Side *b, bool *fits,
           row_blocks_fit(blocks_of(a)) &&
           (!b || (b->plain && row_blocks_fit(blocks_of(b))));
   if (!*fits) return true;
-  out->tensor = b ? rows_product(&call, blocks_of(a), blocks_of(b))
-                  : rows_sum(&call, blocks_of(a));
+  RowsSum sum = {0};
+  if (b) out->tensor = rows_product(&call, NULL, blocks_of(a), blocks_of(b));
+  else if (rows_sum_add(&call, &sum, blocks_of(a)))
+    out->tensor = rows_sum_end(call.heap, &sum);
+  else out->tensor = NULL;
+  if (sum.parts) tensor_drop(call.heap, sum.parts);
   if (out->tensor) return true;
   return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
 }

@@ -58,7 +58,7 @@ static bool rows_start(Mem *mem, RowBlocks x, Rows *rows) {
 }
 
 static void rows_done(Mem *mem, Rows *rows) {
-  mem_free(mem, rows->starts, starts_size(rows->blocks));
+  if (rows->starts) mem_free(mem, rows->starts, starts_size(rows->blocks));
 }
 
 /* The block that has row `row`. */
@@ -160,7 +160,8 @@ static int turn_threads(const OpCall *call, const Rows *rows, int64_t n) {
   return parallel_threads(call, (n + STAGE - 1) / STAGE, time);
 }
 
-/* Fills in p->out, the product of all rows. */
+/* Fills in p->out, the product of all rows; p->more: adds it to the sums that
+ * stand there. */
 static bool multiply(const OpCall *call, Product *p, const Rows *a,
                      const Rows *b) {
   int64_t depth = a->count < DEPTH ? a->count : DEPTH;
@@ -168,12 +169,12 @@ static bool multiply(const OpCall *call, Product *p, const Rows *a,
   size_t bytes = (size_t)(p->m * (depth + threads * STAGE)) * sizeof(float);
   float *room = mem_alloc_aligned(call->heap->mem, bytes);
   if (!room) return false;
-  bool ok = true;
+  bool ok = true, more = p->more;
   for (int64_t row = 0; ok && row < a->count; row += depth) {
     Source source = {b, row};
     Panels panels = {.fill = fill_from_rows, .source = &source};
     p->k = a->count - row < depth ? a->count - row : depth;
-    p->more = row > 0;
+    p->more = more || row > 0;
     p->a = (Matrix){DT_FLOAT32, (char *)room, p->k, 1};
     Turning turning = {call, a, row, p->k, room + p->m * depth, room};
     ok = parallel_run(call, threads, (p->k + STAGE - 1) / STAGE, turn_share,
@@ -193,31 +194,38 @@ static bool is_worth_swapping(const Product *p, int64_t rows) {
           (double)p->m * (double)p->n < (double)(p->m - p->n) * (double)rows);
 }
 
+/* Copies n x m numbers, row by row, to their transpose or from there. */
+static bool copy_turned(const OpCall *call, const Product *p, float *turned,
+                        bool back) {
+  int64_t shape[] = {p->m, p->n};
+  Tensor there = tensor_on_data(DT_FLOAT32, 2, shape, turned);
+  there.strides[0] = 1;
+  there.strides[1] = p->m;
+  Tensor here = tensor_on_data(DT_FLOAT32, 2, shape, p->out.data);
+  return back ? copy_into(call, &here, &there) : copy_into(call, &there, &here);
+}
+
 static bool multiply_swapped(const OpCall *call, const Product *p,
                              const Rows *a, const Rows *b) {
   Mem *mem = call->heap->mem;
   size_t bytes = (size_t)(p->m * p->n) * sizeof(float);
   float *room = mem_alloc_aligned(mem, bytes);
   if (!room) return false;
-  Product swapped = {
-      .m = p->n, .n = p->m, .out = {DT_FLOAT32, (char *)room, p->m, 1}};
-  bool ok = multiply(call, &swapped, b, a);
-  if (ok) {
-    int64_t shape[] = {p->m, p->n};
-    Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, room);
-    from.strides[0] = 1;
-    from.strides[1] = p->m;
-    Tensor into = tensor_on_data(DT_FLOAT32, 2, shape, p->out.data);
-    ok = copy_into(call, &into, &from);
-  }
+  Product swapped = {.m = p->n,
+                     .n = p->m,
+                     .more = p->more,
+                     .out = {DT_FLOAT32, (char *)room, p->m, 1}};
+  bool ok = (!p->more || copy_turned(call, p, room, false)) &&
+            multiply(call, &swapped, b, a) && copy_turned(call, p, room, true);
   mem_free_aligned(mem, room, bytes);
   return ok;
 }
 
-static bool fill_product(const OpCall *call, Tensor *out, const Rows *a,
-                         const Rows *b) {
+static bool fill_product(const OpCall *call, Tensor *out, bool more,
+                         const Rows *a, const Rows *b) {
   Product p = {.m = a->columns,
                .n = b->columns,
+               .more = more,
                .out = {DT_FLOAT32, out->data, b->columns, 1}};
   if (p.m == 0 || p.n == 0) return true;
   if (is_worth_swapping(&p, a->count)) return multiply_swapped(call, &p, a, b);
@@ -225,21 +233,27 @@ static bool fill_product(const OpCall *call, Tensor *out, const Rows *a,
 }
 
 /* The sums of no rows at all are zeros. */
-Tensor *rows_product(const OpCall *call, RowBlocks a, RowBlocks b) {
+static Tensor *product_of(const OpCall *call, Tensor *before, const Rows *a,
+                          const Rows *b) {
   Heap *heap = call->heap;
-  Rows left, right = {0};
-  int64_t shape[] = {a.of[0]->shape[1], b.of[0]->shape[1]};
-  if (!rows_start(heap->mem, a, &left)) return NULL;
-  Tensor *out = NULL;
-  if (rows_start(heap->mem, b, &right)) {
-    bool none = left.count == 0;
-    out = (none ? tensor_zeros : tensor_new)(heap, DT_FLOAT32, 2, shape);
-    if (out && !none && !fill_product(call, out, &left, &right)) {
-      tensor_drop(heap, out);
-      out = NULL;
-    }
-    rows_done(heap->mem, &right);
-  }
+  int64_t shape[] = {a->columns, b->columns};
+  Tensor *out = before;
+  if (!out)
+    out = (a->count ? tensor_new : tensor_zeros)(heap, DT_FLOAT32, 2, shape);
+  if (!out || a->count == 0 || fill_product(call, out, before, a, b))
+    return out;
+  tensor_drop(heap, out);
+  return NULL;
+}
+
+Tensor *rows_product(const OpCall *call, Tensor *before, RowBlocks a,
+                     RowBlocks b) {
+  Heap *heap = call->heap;
+  Rows left = {0}, right = {0};
+  bool ok = rows_start(heap->mem, a, &left) && rows_start(heap->mem, b, &right);
+  Tensor *out = ok ? product_of(call, before, &left, &right) : NULL;
+  if (!ok && before) tensor_drop(heap, before);
+  rows_done(heap->mem, &right);
   rows_done(heap->mem, &left);
   return out;
 }
@@ -249,8 +263,9 @@ Tensor *rows_product(const OpCall *call, RowBlocks a, RowBlocks b) {
 typedef struct Summing {
   const OpCall *call;
   RowBlocks blocks;
-  int64_t n;    /* columns */
-  float *parts; /* PARTS rows */
+  int64_t n;     /* columns */
+  int64_t first; /* the number of the first row */
+  float *parts;  /* PARTS rows */
 } Summing;
 
 static void add_row(float *to, const Tensor *t, int64_t row, int64_t n) {
@@ -262,7 +277,7 @@ static void add_row(float *to, const Tensor *t, int64_t row, int64_t n) {
 /* Pieces are partial sums, each of every PARTS-th row. */
 static bool sum_share(const void *data, const Share *share) {
   const Summing *s = data;
-  int64_t r = 0;
+  int64_t r = s->first;
   for (int64_t i = 0; i < s->blocks.count; i++) {
     const Tensor *t = s->blocks.of[i];
     if (op_stopped(s->call)) return false;
@@ -283,21 +298,23 @@ static int sum_threads(const OpCall *call, RowBlocks x) {
   return parallel_threads(call, PARTS, time);
 }
 
-Tensor *rows_sum(const OpCall *call, RowBlocks x) {
-  Heap *heap = call->heap;
-  int64_t n = x.of[0]->shape[1];
-  size_t bytes = PARTS * (size_t)n * sizeof(float);
+bool rows_sum_add(const OpCall *call, RowsSum *sum, RowBlocks x) {
+  int64_t shape[] = {PARTS, x.of[0]->shape[1]};
+  if (!sum->parts) sum->parts = tensor_zeros(call->heap, DT_FLOAT32, 2, shape);
+  if (!sum->parts) return false;
+  Summing summing = {call, x, shape[1], sum->rows, (float *)sum->parts->data};
+  for (int64_t i = 0; i < x.count; i++) sum->rows += x.of[i]->shape[0];
+  return parallel_run(call, sum_threads(call, x), PARTS, sum_share, &summing);
+}
+
+Tensor *rows_sum_end(Heap *heap, RowsSum *sum) {
+  int64_t n = sum->parts->shape[1];
+  float *parts = (float *)sum->parts->data;
   Tensor *out = tensor_new(heap, DT_FLOAT32, 1, &n);
-  float *parts = out ? mem_alloc_aligned(heap->mem, bytes + 1) : NULL;
-  bool ok = parts != NULL;
-  if (ok) memset(parts, 0, bytes);
-  Summing summing = {call, x, n, parts};
-  ok = ok &&
-       parallel_run(call, sum_threads(call, x), PARTS, sum_share, &summing);
-  for (int half = PARTS / 2; ok && half > 0; half /= 2)
+  for (int half = PARTS / 2; half > 0; half /= 2)
     for (int64_t j = 0; j < half * n; j++) parts[j] += parts[half * n + j];
-  if (ok) memcpy(out->data, parts, (size_t)n * sizeof *parts);
-  if (parts) mem_free_aligned(heap->mem, parts, bytes + 1);
-  if (!ok && out) tensor_drop(heap, out);
-  return ok ? out : NULL;
+  if (out) memcpy(out->data, parts, (size_t)n * sizeof *parts);
+  tensor_drop(heap, sum->parts);
+  sum->parts = NULL;
+  return out;
 }

@@ -1,7 +1,7 @@
 /* Products and sums over rows that lie in several tensors have the bits of the
  * operators on the joined matrix: for blocks of one row and of many, of
  * different lengths, empty, strided, and more rows than are summed at a
- * time. */
+ * time; and where a sum goes on from that of the rows before. */
 #include "tests/unit/ops.h"
 
 #include "kernels/rows.h"
@@ -47,6 +47,25 @@ static void same_bits(const Tensor *a, const Tensor *b) {
                       (size_t)tensor_count(a) * sizeof(float));
 }
 
+/* The product of the first blocks, from which that of the others goes on. */
+static Tensor *product_in_two(const OpCall *c, RowBlocks x, RowBlocks y,
+                              int64_t first) {
+  RowBlocks x1 = {first, x.of}, y1 = {first, y.of};
+  RowBlocks x2 = {x.count - first, x.of + first};
+  RowBlocks y2 = {y.count - first, y.of + first};
+  return rows_product(c, rows_product(c, NULL, x1, y1), x2, y2);
+}
+
+/* Likewise. */
+static Tensor *sum_in_two(const OpCall *c, RowBlocks x, int64_t first) {
+  RowsSum sum = {0};
+  if (first > 0) assert_true(rows_sum_add(c, &sum, (RowBlocks){first, x.of}));
+  if (first < x.count)
+    assert_true(
+        rows_sum_add(c, &sum, (RowBlocks){x.count - first, x.of + first}));
+  return rows_sum_end(c->heap, &sum);
+}
+
 static void check(int64_t m, int64_t n, int count, const int64_t *lengths,
                   bool strided) {
   Bench b;
@@ -68,8 +87,12 @@ static void check(int64_t m, int64_t n, int count, const int64_t *lengths,
   const Tensor *expected = call_run(&product), *expected_sum = call_run(&sum);
   for (int threads = 1; threads <= 2; threads++) {
     OpCall c = {.heap = &b.heap, .threads = threads};
-    same_bits(bench_own(&b, rows_product(&c, x, y)), expected);
-    same_bits(bench_own(&b, rows_sum(&c, x)), expected_sum);
+    same_bits(bench_own(&b, rows_product(&c, NULL, x, y)), expected);
+    same_bits(bench_own(&b, sum_in_two(&c, x, count)), expected_sum);
+    for (int first = 1; first < count; first += 1 + count / 3) {
+      same_bits(bench_own(&b, product_in_two(&c, x, y, first)), expected);
+      same_bits(bench_own(&b, sum_in_two(&c, x, first)), expected_sum);
+    }
   }
   bench_close(&b);
 }
@@ -126,16 +149,16 @@ static void test_empty(void **state) {
   cut(&b, &left, 3, 2, (int64_t[]){0, 0}, false, 1);
   cut(&b, &right, 2, 2, (int64_t[]){0, 0}, false, 2);
   RowBlocks x = {2, left.blocks}, y = {2, right.blocks};
-  const Tensor *product = bench_own(&b, rows_product(&c, x, y));
-  const Tensor *sum = bench_own(&b, rows_sum(&c, x));
+  const Tensor *product = bench_own(&b, rows_product(&c, NULL, x, y));
+  const Tensor *sum = bench_own(&b, sum_in_two(&c, x, 1));
   for (int i = 0; i < 6; i++) assert_true(((float *)product->data)[i] == 0);
   for (int i = 0; i < 3; i++) assert_true(((float *)sum->data)[i] == 0);
   cut(&b, &left, 0, 2, (int64_t[]){4, 5}, false, 1);
   cut(&b, &right, 2, 2, (int64_t[]){4, 5}, false, 2);
-  assert_int_equal(
-      tensor_count(bench_own(&b, rows_product(&c, (RowBlocks){2, left.blocks},
-                                              (RowBlocks){2, right.blocks}))),
-      0);
+  assert_int_equal(tensor_count(bench_own(
+                       &b, rows_product(&c, NULL, (RowBlocks){2, left.blocks},
+                                        (RowBlocks){2, right.blocks}))),
+                   0);
   bench_close(&b);
 }
 
@@ -149,8 +172,13 @@ static void test_stop(void **state) {
   Cut left;
   cut(&b, &left, 70, 2, (int64_t[]){40, 50}, false, 1);
   RowBlocks x = {2, left.blocks};
-  assert_null(rows_product(&c, x, x));
-  assert_null(rows_sum(&c, x));
+  assert_null(rows_product(&c, NULL, x, x));
+  int64_t shape[] = {70, 70};
+  assert_null(
+      rows_product(&c, tensor_zeros(&b.heap, DT_FLOAT32, 2, shape), x, x));
+  RowsSum sum = {0};
+  assert_false(rows_sum_add(&c, &sum, x));
+  tensor_drop(&b.heap, sum.parts);
   bench_close(&b);
 }
 

@@ -27,6 +27,15 @@ enum {
   REGION_FIXED
 };
 
+/* Eighths of the tape's memory, of which the pool gives back none: three are
+ * for the records that stay, half as much for those of a region, and what is
+ * left for the rows that these leave behind. */
+enum {
+  RECORDS_STAY = 3, /* beyond that regions begin */
+  STATES_DENSE = 6, /* beyond that regions grow */
+  ROWS_WAIT = 5     /* beyond that rows go when their region is swept */
+};
+
 enum {
   LOOK_EVERY = 16,     /* records, from one look at the memory to the next */
   INTERVAL_LEAST = 16, /* records of a region */
@@ -40,6 +49,10 @@ struct Replay {
   size_t base;           /* frames below */
   bool finished;         /* all are found: the rest need not run */
 };
+
+uint64_t region_order(const Cell *region) {
+  return cell_fields((Cell *)region)[REGION_ORDER].bits;
+}
 
 /* --- Taking a state ------------------------------------------------------- */
 
@@ -227,6 +240,12 @@ static size_t tape_size(const Session *s) {
   return live > s->tape_start ? live - s->tape_start : 0;
 }
 
+static bool exceeds(const Session *s, int eighths) {
+  return tape_size(s) / (size_t)eighths > s->limits.tape_memory / 8;
+}
+
+bool again_is_short(const Session *s) { return exceeds(s, ROWS_WAIT); }
+
 void session_note_tape(Session *s) {
   size_t tape = tape_size(s);
   if (tape > s->stats.tape_bytes) s->stats.tape_bytes = tape;
@@ -268,16 +287,14 @@ static bool is_finished(const Session *s) {
   return s->again.replay && s->again.wanted == UINT64_MAX;
 }
 
-/* The first half of the memory is for records that stay.  Their number tells
- * how many a quarter holds: so long are the regions after those, whose states
- * have another quarter.  Where these fill it, they get fewer, and the regions
- * longer, which their replay divides. */
+/* The records that stay tell by their number how many half as much memory
+ * holds: so long are the regions after those.  Where their states fill their
+ * share, these get fewer and the regions longer, which their replay divides. */
 bool again_due(Session *s) {
   Again *a = &s->again;
   if (is_finished(s)) return finish(s);
   if (s->level != 1 || s->loop_depth != a->depth || a->asked) return true;
-  size_t most = s->limits.tape_memory, size = tape_size(s);
-  if (!a->region && !a->replay && size < most / 2) {
+  if (!a->region && !a->replay && !exceeds(s, RECORDS_STAY)) {
     look_after(s, LOOK_EVERY);
     return true;
   }
@@ -286,7 +303,7 @@ bool again_due(Session *s) {
     if (a->most < INTERVAL_LEAST) a->most = INTERVAL_LEAST;
     a->interval = a->most;
   }
-  if (!a->replay && size > most - most / 4) a->interval *= 2;
+  if (!a->replay && exceeds(s, STATES_DENSE)) a->interval *= 2;
   Cell *region = region_new(s, a->base, s->pc, a->counted);
   if (!region && mem_exhausted(s->mem)) return vm_out_of_memory(s);
   if (region) set_region(s, region);
@@ -403,18 +420,26 @@ static bool restore(Session *s, const Word *pc, const Cell *region) {
   return true;
 }
 
+static uint64_t span_to(const Cell *region, uint64_t last) {
+  return last - region_order(region);
+}
+
+/* May what is to be run again be kept at once? */
+static bool is_whole(const Cell *region, uint64_t last) {
+  uint64_t most = cell_fields((Cell *)region)[REGION_MOST].bits;
+  return !most || span_to(region, last) <= 2 * most;
+}
+
 /* A region that is longer than what may be kept at once begins regions of its
  * own, the first at its first operator. */
 static void plan(Session *s, const Cell *region, uint64_t last) {
-  const Value *f = cell_fields((Cell *)region);
-  uint64_t most = f[REGION_MOST].bits;
-  uint64_t span = last - f[REGION_ORDER].bits;
+  uint64_t span = span_to(region, last);
   Again *a = &s->again;
   a->last = order_number(last);
   a->next = a->last;
-  if (!most || span <= 2 * most) return;
-  a->most = most;
-  a->interval = most > span / PARTS_MOST ? most : span / PARTS_MOST;
+  if (is_whole(region, last)) return;
+  a->most = cell_fields((Cell *)region)[REGION_MOST].bits;
+  a->interval = a->most > span / PARTS_MOST ? a->most : span / PARTS_MOST;
   a->next = 0;
 }
 
@@ -422,7 +447,7 @@ static void plan(Session *s, const Cell *region, uint64_t last) {
  * beginning.  The first in order is the last here. */
 static bool take_wanted(struct Replay *r, const Cell *region) {
   Sweep *w = r->sweep;
-  uint64_t begins = cell_fields((Cell *)region)[REGION_ORDER].bits;
+  uint64_t begins = region_order(region);
   while (w->heap.len && record_order(sweep_top(w)->record) > begins &&
          VEC_RESERVE(&r->wanted, 1))
     VEC_PUSH(&r->wanted, sweep_pop(w));
@@ -479,6 +504,8 @@ bool sweep_again(Sweep *w) {
   Cell *region = cell_fields(latest)[RECORD_ARGS].cell;
   obj_keep(&region->obj);
   bool ok = take_wanted(&r, region) || vm_out_of_memory(s);
+  if (ok && is_whole(region, last))
+    ok = swept_begin(w, region, r.wanted.len, r.wanted.data);
   ok = ok && run_region(&r, region, last);
   if (!ok) again_forget(s);
   while (r.wanted.len > 0) adjoint_done(w, VEC_POP(&r.wanted));

@@ -44,8 +44,13 @@ void again_begin(Session *s, bool counted);
 void again_end(Session *s);
 /* How much the run, or its sweep, keeps now is told by the statistics. */
 void session_note_tape(Session *s);
+/* Does what is kept now leave no room for the tape of another region? */
+bool again_is_short(const Session *s);
 /* After a fault. */
 void again_forget(Session *s);
+
+/* The order of the last record before a region. */
+uint64_t region_order(const Cell *region);
 
 /* Makes the records anew whose blanks are to be swept next. */
 bool sweep_again(Sweep *w);

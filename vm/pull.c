@@ -569,27 +569,35 @@ static void release(Session *s, Cell *record) {
   }
 }
 
-static void sweep_done(Sweep *w) {
-  for (size_t i = 0; i < w->heap.len; i++) adjoint_done(w, w->heap.data[i]);
-  for (size_t i = 0; i < w->inputs.len; i++) adjoint_done(w, w->inputs.data[i]);
-  VEC_DONE(&w->heap);
-  VEC_DONE(&w->inputs);
-}
-
-/* Sweeps the latest record. */
-static bool sweep_next(Sweep *w, bool last) {
+bool sweep_next(Sweep *w, bool last) {
   Session *s = w->s;
+  if (w->under && swept_left(w) && !swept_end(w)) return false;
   if (record_is_blank(sweep_top(w)->record)) return sweep_again(w);
   if (!VEC_RESERVE(&w->inputs, 1)) return vm_out_of_memory(s);
   Adjoint *a = sweep_pop(w);
   const Value *f = cell_fields(a->record);
   bool inner = f[RECORD_SITE].bits || f[RECORD_RULE].bits, ok = true;
-  for (int k = 0; ok && k < a->count; k++) ok = part_settle(s, &a->of[k]);
   if (!inner) VEC_PUSH(&w->inputs, a);
-  if (!inner) return ok;
+  if (!inner) return true;
+  for (int k = 0; ok && k < a->count; k++) ok = part_settle(s, &a->of[k]);
   ok = ok && sweep_record(w, a, last);
   if (ok && last) release(s, a->record);
   adjoint_done(w, a);
+  return ok;
+}
+
+/* What waits for the inputs becomes part of their sums. */
+static bool settle_inputs(Sweep *w) {
+  Session *s = w->s;
+  VEC(Part *) parts;
+  VEC_INIT(&parts, s->mem);
+  for (size_t i = 0; i < w->inputs.len; i++)
+    for (int k = 0; k < w->inputs.data[i]->count; k++)
+      if (w->inputs.data[i]->of[k].rows)
+        VEC_PUSH(&parts, &w->inputs.data[i]->of[k]);
+  bool ok = (!mem_exhausted(s->mem) || vm_out_of_memory(s)) &&
+            parts_settle(s, parts.len, parts.data);
+  VEC_DONE(&parts);
   return ok;
 }
 
@@ -612,6 +620,7 @@ bool vm_pull(Session *s, const Word *pc) {
   bool ok = seed(&w, (Both){r, t[TAPE_VALUE], s->regs[list[1]],
                             type_is_scalar(r) && !varies, bits});
   while (ok && w.heap.len) ok = sweep_next(&w, last);
+  ok = ok && settle_inputs(&w);
   Value result;
   if (ok) ok = collect(&w, type, tape, &result);
   sweep_done(&w);

@@ -6,6 +6,9 @@
 
 #include "vm/dual_tape.h"
 
+/* A region that was swept and may be swept again (swept.c). */
+typedef struct SweptRegion SweptRegion;
+
 /* A product a' b that waits for those before it; where b is NULL, the sum of
  * the rows of a.  Small ones are gathered: their rows are copied before the
  * first ones of a block that has room there. */
@@ -15,6 +18,11 @@ typedef struct Rows {
                         the first kind or of the second */
   int64_t room;      /* rows that may come before those of a and b */
   const OpSite *of;  /* whose derivative gave the latest; NULL: a stretch's */
+  bool sealed;       /* it was there before the region that is swept */
+  /* Instead of a and b: sweeping this region again gives the rows, for result
+   * `index` of the record of this order.  NULL: they are here. */
+  SweptRegion *again;
+  uint64_t order, index;
 } Rows;
 
 /* The adjoint of one tensor so far: a sum, and the products that are still to
@@ -43,6 +51,9 @@ typedef struct Sweep {
   const OpSite *site;    /* whose derivative is under way; NULL: of none */
   VEC(Adjoint *) heap;   /* to be swept, by order, the latest first */
   VEC(Adjoint *) inputs; /* of those, when all else is swept */
+  /* The region whose records are swept now, if its rows may go; or NULL. */
+  SweptRegion *under;
+  bool for_rows; /* it sweeps one region, again, for the rows that it gives */
 } Sweep;
 
 /* The adjoint of a record's results; a new one is zero.  NULL: memory ran out.
@@ -56,15 +67,14 @@ Adjoint *adjoint_known(const Sweep *w, Cell *record);
 Adjoint *sweep_pop(Sweep *w);
 /* Frees an adjoint that is in the queue no more, and perhaps its record. */
 void adjoint_done(Sweep *w, Adjoint *a);
-/* Makes the products that wait part of the sum. */
-bool part_settle(Session *s, Part *part);
+/* Frees what a sweep has left. */
+void sweep_done(Sweep *w);
 /* Makes the sum an object, if it is bits; false without memory. */
 bool part_box(Session *s, Part *part);
 /* The adjoint is zero from now on. */
 void part_clear(Session *s, Part *part);
-/* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
- * of a: takes both. */
-bool part_add_product(Session *s, Part *to, Value a, Value b);
+/* Adds `v`, which it takes, to the sum. */
+bool part_add(Session *s, Part *part, Value v);
 /* Adds `v`, which it takes, to the adjoint of result `index`; `like` has the
  * operand's shape, where the record keeps the operand. */
 bool sweep_add(Sweep *w, Cell *record, uint64_t index, Value v, Value like);
@@ -90,5 +100,63 @@ bool sweep_blame(Session *s, const OpSite *site);
 /* Sweeps the record of a stretch: adds to the adjoints of its inputs.  `last`:
  * it will not be swept again, so what it saved goes.  False after a fault. */
 bool sweep_stretch(Sweep *w, Adjoint *a, bool last);
+/* Sweeps the latest record.  `last` as above. */
+bool sweep_next(Sweep *w, bool last);
+
+/* --- Rows that wait (waiting.c) ------------------------------------------ */
+
+/* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
+ * of a: takes both. */
+bool part_add_product(Session *s, Part *to, Value a, Value b);
+/* Makes the products that wait part of the sum; likewise of several tensors, so
+ * that a region that gives rows of more than one is swept again once. */
+bool part_settle(Session *s, Part *part);
+bool parts_settle(Session *s, size_t n, Part *const *parts);
+/* Drops what waits. */
+void rows_drop(Session *s, Part *part);
+/* Rows that come from now on are fresh: none goes into a block that is there.
+ */
+void part_seal(Part *part);
+/* The bytes of the fresh rows; 0 where these have to stay. */
+size_t part_fresh_bytes(const Part *part);
+/* Drops these rows and notes that sweeping the region again gives them, for
+ * result `index` of the record of this order.  False without memory. */
+bool part_forget_fresh(Session *s, Part *part, SweptRegion *again,
+                       uint64_t order, uint64_t index);
+
+/* --- Regions that are swept again (swept.c) ------------------------------ */
+
+/* A region is to be run again and swept from the adjoints of these blanks:
+ * notes them, unless its rows are to stay.  False without memory. */
+bool swept_begin(Sweep *w, Cell *region, size_t n, Adjoint *const *wanted);
+/* Has all of the region under way been swept? */
+bool swept_left(const Sweep *w);
+/* It has: its rows go, where memory is short.  False without memory. */
+bool swept_end(Sweep *w);
+/* One reference more, one less. */
+SweptRegion *swept_keep(SweptRegion *r);
+void swept_drop(Session *s, SweptRegion *r);
+/* Does `a` come before `b`? */
+bool swept_before(const SweptRegion *a, const SweptRegion *b);
+/* Begins `w` and sweeps the region by it, so that the rows wait in its
+ * adjoints.  False after a fault; sweep_done(w) follows in either case. */
+bool swept_again(SweptRegion *r, Sweep *w);
+
+/* --- Operators of the sweep itself (sweep_ops.c) ------------------------- */
+
+enum {
+  SITE_ADD,
+  SITE_COLLAPSE, /* undoes a broadcast */
+  SITE_PRODUCT,  /* a' b */
+  SITE_ROWS,     /* adds to rows */
+  SITE_SUM,      /* of rows */
+  SITE_JOIN,     /* of two tensors, of three ... */
+  JOIN_MOST = 64
+};
+
+/* Applies one of them; bit i of `ending`: nobody else reads operand i
+ * afterwards. */
+bool sweep_apply(Session *s, int which, int n, const Value *args,
+                 uint32_t ending, Value *out);
 
 #endif

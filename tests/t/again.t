@@ -15,19 +15,24 @@ my @sets = grep {
   rly('-e', '1')->{status} == 0;
 } qw(avx512 avx2 neon generic reference);
 
-# What a step makes of %h and %w, both of (4).
+# What a step makes of %h and %w, both of (16).  A weight has one row of 16 for
+# each step, so that rows take more memory than what is kept to find them again.
 my @terms = ('tanh(%h * %w)', 'sin(%h) + %w', '%h * 0.5f + cos(%w)',
              'sigmoid(%h) * sum(%h * %w)', 'nn.softmax(%h) * %w',
              'maximum(%h, %w) * 0.7f', '%h - mean(%h) * %w',
              'reverse(%h, axis=0) * 0.9f', 'cumsum(%h) * 0.2f',
-             '(fn (%a: Tensor[(4), float32]) { tanh(%a + %h) })(%w)',
-             'grad(fn (%a: Tensor[(4), float32]) '
+             '(fn (%a: Tensor[(16), float32]) { tanh(%a + %h) })(%w)',
+             'grad(fn (%a: Tensor[(16), float32]) '
              . '{ sum(tanh(%a * %h)) })(%w).1.0',
-             'with_vjp(fn (%a: Tensor[(4), float32]) { round(%a) }, fn (%a: '
-             . 'Tensor[(4), float32], %y: Tensor[(4), float32], %g: '
-             . 'Tensor[(4), float32]) { (%g * 0.5f,) })(%h)',
-             'tanh(reshape(nn.dense(reshape(%h, newshape=[1, 4]), %m), '
-             . 'newshape=[4]))');
+             'with_vjp(fn (%a: Tensor[(16), float32]) { round(%a) }, fn (%a: '
+             . 'Tensor[(16), float32], %y: Tensor[(16), float32], %g: '
+             . 'Tensor[(16), float32]) { (%g * 0.5f,) })(%h)',
+             'tanh(reshape(nn.dense(reshape(%h, newshape=[1, 16]), %m), '
+             . 'newshape=[16]))',
+             'sin(reshape(nn.matmul(reshape(%h, newshape=[1, 16]), %m) + %w, '
+             . 'newshape=[16]))',
+             'tanh(reshape(nn.dense(reshape(%h, newshape=[1, 16]), '
+             . 'sin(%m)), newshape=[16]))');
 # How the steps follow one another; %n is their number.
 my @ways = (
   'def @go(%n: int32, %h: V, %w: V, %m: M) -> V {
@@ -80,11 +85,10 @@ sub draw {
   my $text = "def \@step(%h: V, %w: V, %m: M) -> V {\n"
       . join('', @body) . "  %h\n}\n" . $ways[$way] . "\n"
       . "grad(fn (%h: V, %w: V, %m: M) { sum(\@go($n, %h, %w, %m)) })("
-      . '[0.1f, -0.2f, 0.3f, 0.4f], [0.5f, 0.7f, -0.6f, 0.9f], '
-      . '[[0.5f, 0f, 0.1f, 0.2f], [0.1f, -0.4f, 0f, 0.3f], '
-      . '[0f, 0.3f, 0.6f, -0.1f], [0.2f, 0f, -0.5f, 0.4f]]);';
-  return $text =~ s/\bV\b/Tensor[(4), float32]/gr
-               =~ s/\bM\b/Tensor[(4, 4), float32]/gr;
+      . 'sin(arange(0f, 16f, 1f)), cos(arange(0f, 16f, 1f)), '
+      . 'reshape(sin(arange(0f, 256f, 1f) * 3f) * 0.4f, newshape=[16, 16]));';
+  return $text =~ s/\bV\b/Tensor[(16), float32]/gr
+               =~ s/\bM\b/Tensor[(16, 16), float32]/gr;
 }
 
 my ($count, @wrong) = 0;
@@ -92,14 +96,14 @@ my $again = 0;
 srand 20;
 for my $i (0 .. (is_release() ? 5 : 1) * @ways - 1) {
   my $program = spew(scratch('drawn.rly'), draw($i % @ways));
-  my $whole = rly('run', '--threads', 1, $program);
+  my $whole = rly('run', '--json', '--threads', 1, $program);
   if ($whole->{status} != 0) {
     push @wrong, "$program: $whole->{err}";
     last;
   }
   my $check = sub {
     my ($what, @args) = @_;
-    my $run = rly('run', '--stats', @args, $program);
+    my $run = rly('run', '--json', '--stats', @args, $program);
     $count++;
     $again += ($run->{err} =~ /^recomputed\t(\d+)/m ? $1 : 0) > 0;
     push @wrong, "program $i, $what: $run->{err}" . slurp($program)
@@ -132,18 +136,34 @@ my $asked = rly($twice)->{out};
 is(rly('--tape-memory', $_, $twice)->{out}, $asked, "pulled thrice, $_")
     for '1', '4k', '16k';
 
-# The memory of a loop's tape does not grow with its steps.
+# The memory of a loop's tape does not grow with its steps, neither that of the
+# values nor that of the rows that wait for the weights' products. The first and
+# last steps find their rows once, all others twice, for all weights at once.
 my $long = spew(scratch('long.rly'), <<'END');
+type Weights { Weights(a: Tensor[(32, 32), float32],
+                       b: Tensor[(32, 32), float32], c: Tensor[(32), float32]) }
+def @go(%n: int32, %h: Tensor[(1, 32), float32], %w: Weights)
+    -> Tensor[(1, 32), float32] {
+  if (%n == 0) { %h } else {
+    @go(%n - 1, tanh(nn.dense(%h, %w.a) + nn.matmul(%h, %w.b) + %w.c), %w) }
+}
 def @elements(%n: int32, %h: Tensor[(32), float32], %w: Tensor[(32), float32])
     -> Tensor[(32), float32] {
   if (%n == 0) { %h } else { @elements(%n - 1, tanh(%h * %w) + 0.1f, %w) }
 }
 let %c = sin(arange(0f, 32f, 1f));
+let %a = reshape(sin(arange(0f, 1024f, 1f) * 3f) * 0.2f, newshape=[32, 32]);
+let %b = reshape(cos(arange(0f, 1024f, 1f) * 5f) * 0.2f, newshape=[32, 32]);
+def @weights(%n: int32, %w: Weights) {
+  grad(fn (%w: Weights) { sum(@go(%n, full(0.1f, shape=[1, 32]), %w)) })(%w)
+}
 def @values(%n: int32, %c: Tensor[(32), float32]) {
   grad(fn (%w: Tensor[(32), float32]) { sum(@elements(%n, %w, %w)) })(%c)
 }
 END
-for (['@values(100000, %c)', '2M', 1.1], ['@values(100000, %c)', '500k', 4]) {
+for (['@weights(40000, Weights(%a, %b, %c))', '2M', 2.1],
+     ['@weights(40000, Weights(%a, %b, %c))', '1M', 2.1],
+     ['@values(100000, %c)', '2M', 1.1], ['@values(100000, %c)', '500k', 4]) {
   my ($call, $memory, $most) = @$_;
   my $bytes = $memory =~ s/M$/000000/r =~ s/k$/000/r;
   my $program = spew(scratch('called.rly'), slurp($long) . "$call;\n");

@@ -95,6 +95,19 @@ def @loop(%n: int32, %x: Tensor[(8), float32], %w: Tensor[(8), float32])
 def @f(%w: Tensor[(8), float32]) { sum(@loop(60, %w, %w)) }
 grad(@f)(full(0.5f, shape=[8]));
 END
+holds('a weight, whose rows are found twice: likewise', -s => 23, -c => 'run',
+      file => spew(scratch('rows.rly'), <<'END'));
+def @loop(%n: int32, %x: Tensor[(1, 24), float32],
+          %w: Tensor[(24, 24), float32], %b: Tensor[(24), float32])
+    -> Tensor[(1, 24), float32] {
+  if (%n == 0) { %x } else {
+    @loop(%n - 1, tanh(nn.dense(%x, %w) + %b), %w, %b) }
+}
+def @f(%w: Tensor[(24, 24), float32], %b: Tensor[(24), float32]) {
+  sum(@loop(80, full(0.5f, shape=[1, 24]), %w, %b))
+}
+grad(@f)(full(0.01f, shape=[24, 24]), full(0.1f, shape=[24]));
+END
 # More values at a time than registers have numbers for without a cell.
 my $values = 4200;
 holds('a function of very many values: likewise', -s => 71, -c => 'run',

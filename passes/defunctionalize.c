@@ -23,9 +23,9 @@
  * This file finds the types whose values all are known.  These stay types of
  * functions: what a host sees (the values of expressions and params), what a
  * type of the library or one with parameters declares as a field, what mentions
- * a type parameter where no copy is made, and what a `fn` has that LambdaLift
- * leaves.  All types in one that stays stay, too.  defunctionalize_map.c does
- * the rest. */
+ * a type parameter where no copy is made, what operators such as `grad` take
+ * and give, and what a `fn` has that LambdaLift leaves.  All types in one that
+ * stays stay, too.  defunctionalize_map.c does the rest. */
 #include "passes/defunctionalize.h"
 
 #include "ops/ops.h"
@@ -353,6 +353,18 @@ static void note_crossing(void *place, const Type *actual, const Type *expected,
   keep(at->d, b);
 }
 
+/* `grad` and its like take functions and give some; no operator has another. */
+static void look_at_call(Defun *d, const Instance *in, const Expr *e) {
+  const OpInfo *op = expr_operator(e);
+  if (op && op_is_form(op)) {
+    keep(d, defun_type(d, in, e->type));
+    for (int i = 0; i < e->count; i++)
+      keep(d, defun_type(d, in, e->args[i]->type));
+  }
+  if (!defun_is_direct(e->call.callee) && e->call.attr_count)
+    keep(d, defun_type(d, in, e->call.callee->type));
+}
+
 static void look_at(Defun *d, const Instance *in, const ExprWalk *w,
                     bool root) {
   const Expr *e = w->at;
@@ -372,10 +384,7 @@ static void look_at(Defun *d, const Instance *in, const ExprWalk *w,
       if (e->g.global->kind == GLOBAL_DEF) look_at_definition(d, in, e, value);
       else if (e->g.global->kind == GLOBAL_PARAM || e->targ_count) keep(d, t);
       break;
-    case EX_CALL:
-      if (!defun_is_direct(e->call.callee) && e->call.attr_count)
-        keep(d, defun_type(d, in, e->call.callee->type));
-      break;
+    case EX_CALL: look_at_call(d, in, e); break;
     default:
       if (e->targ_count) keep(d, t);
       break;

@@ -405,6 +405,10 @@ def @use(%g: fn () -> int32, %a: Act) -> int32 {
       'a field that a definition for a host uses'],
      ['def @f[A](%x: A) -> A { (fn (%g: fn () -> A) { %g() })(fn () { %x }) }
 @f(3);', 'a type parameter'],
+     ['def @m(%x: float32) { grad(fn (%y: float32) { %y * %x })(3f).1.0 }
+@m(2f); grad(@m)(3f); jvp(fn (%x: float32) { %x * @m(%x) }, (2f,), (1f,));
+let %r = vjp(@m, 2f); %r.1(1f); fn (%x: int32) { %x };',
+      'what takes a derivative, and what that gives'],
      ['let %k = 3; let @g = @map(fn (%x: int32) { %x * %k }, List[1, 2]); @g;',
       'a variable of the top level']) {
   like(same('Defunctionalization', $_->[0], $_->[1]), qr/fn [\[(]|negative/,

@@ -14,6 +14,9 @@ include web/wasm.mk
 endif
 READLINE ?= 1
 ONNX     ?= $(if $(wildcard /usr/include/protobuf-c/protobuf-c.h),1,0)
+ifeq ($(BUNDLED),1)
+include web/bundled.mk
+endif
 MPI      ?= $(if $(shell command -v mpicc 2>/dev/null),1,0)
 OPENMP   ?= $(if $(findstring clang,$(CC)),0,1)
 PREFIX   ?= /usr/local
@@ -56,7 +59,7 @@ WEB_PACKAGES   := clang lld llvm wasi-libc libclang-rt-dev-wasm32 dpkg-dev \
                   python3-minimal binaryen \
                   brotli $(if $(shell command -v node),,nodejs npm)
 VSCODE_PACKAGES := unzip $(if $(shell command -v node),,nodejs npm)
-MUSL_PACKAGES  := musl-tools
+MUSL_PACKAGES  := musl-tools dpkg-dev
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 # --- Version ----------------------------------------------------------------
@@ -88,15 +91,16 @@ $(if $(OPT_$(MODE)),,\
 # stands what results depend on (the same bits everywhere), and linking.
 FIXED := $(if $(CFLAGS),-fno-fast-math) -ffp-contract=off $(POSITION) \
          -fvisibility=hidden $(if $(filter 1,$(OPENMP)),-fopenmp)
-OWN_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE) $(LOOKS)
+OWN_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE) \
+                $(BUNDLED_CPPFLAGS) $(LOOKS)
 PREPROCESS := $(OWN_CPPFLAGS) $(CPPFLAGS)
 COMPILE    := -std=gnu11 $(OPT_$(MODE)) $(CFLAGS) $(FIXED)
 LINK       := $(CC) $(COMPILE) $(LDFLAGS)
 WERROR   ?= $(if $(CI),1)
 WARN     := -Wall -Wextra $(WARN_$(MODE)) $(if $(WERROR),-Werror)
 GEN_WARN := -Wall -Wno-unused
-LDLIBS   := $(or $(LIBS_$(MODE)),\
-              -ljansson $(if $(filter 1,$(ONNX)),-lprotobuf-c) -lm)
+SYSTEMS  := -ljansson $(if $(filter 1,$(ONNX)),-lprotobuf-c)
+LDLIBS   := $(or $(LIBS_$(MODE)),$(if $(BUNDLED),,$(SYSTEMS)) -lm)
 
 # One row per instruction set beyond the target's own: its flags.
 ISA_avx2   := -mavx2 -mfma
@@ -127,7 +131,7 @@ FLAGS_tests/lanes/avx512 := $(ISA_avx512)
 # Each shared library costs every start, so readline is loaded where a terminal
 # is read (repl/readline.h), and the program holds the reader's where it can
 # (70,000 instructions less, of 1.2 million for `rly -e '1 + 1'`).
-RLY_ONNX  := $(if $(filter 1,$(ONNX)$(LIBS_$(MODE))),$(filter /%,$(shell \
+RLY_ONNX  := $(if $(filter 1,$(ONNX)$(BUNDLED)),$(filter /%,$(shell \
                $(CC) -print-file-name=libprotobuf-c.a)) -Xlinker --as-needed)
 # Plugins call functions of rly.h, which are all that is visible (-rdynamic);
 # nothing else would link those for operators.
@@ -204,8 +208,11 @@ units: $(units) ## the C unit tests, without running them
 
 # The tables hold thousands of pointers, which a program at any address must
 # relocate when it starts; packed, these relocations are read with fewer page
-# faults (`make bench BENCH=start`: 1.41 ms instead of 1.49).
-$(RLY): LINK += $(if $(x86),-Xlinker -z -Xlinker pack-relative-relocs)
+# faults (`make bench BENCH=start`: 1.41 ms instead of 1.49).  Version 1.2.3 of
+# musl does not know that form, and a program in it crashes there.
+PACKED := $(if $(findstring musl,$(CC) $(machine)),,$(x86))
+$(RLY): private LINK += $(if $(PACKED),\
+  -Xlinker -z -Xlinker pack-relative-relocs)
 $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(LINK) $(RLY_LINK) $^ $(RLY_ONNX) $(LDLIBS) -o $@
@@ -281,7 +288,7 @@ $(filter-out %/types_test,$(units)) $(B)/tests/late/late: %: %.o $(LIB)
 	$(Q)$(LINK) $(filter %.o,$^) $(LIB) $(LDLIBS) \
 	  $(UNIT_LIBS) -o $@
 
-$(conf): $(call objects,$(conf_src) tests/process.c)
+$(conf): $(call objects,$(conf_src) tests/process.c) $(deps_obj)
 	$(Q)$(LINK) $^ $(LDLIBS) -o $@
 
 $(bench): $(call objects,$(bench_src) tests/process.c) $(LIB)
@@ -451,8 +458,9 @@ deps-bench:     ## install the peers that `make bench` compares with
 deps-neon:      ## install the compiler and the emulator of `make neon`
 	@.ci/deps $(NEON_PACKAGES)
 
-deps-musl:      ## install the compiler of `make musl`
+deps-musl:      ## install the compiler and the libraries of `make musl`
 	@.ci/deps $(MUSL_PACKAGES)
+	@web/deps build/deps jansson protobuf-c
 
 deps-onnx:      ## install the reader of ONNX files and the data of its tests
 	@.ci/deps $(ONNX_PACKAGES)
@@ -593,8 +601,8 @@ vscode:         ## build/vscode/rly-VERSION.vsix, the extension for VS Code
 	@node editors/vscode/build.mjs $(VERSION) build/vscode/rly-$(VERSION).vsix
 	@echo build/vscode/rly-$(VERSION).vsix
 
-musl: all       ## every source against musl's headers, with warnings as errors
-	@tests/musl/run $(B)
+musl:           ## build/musl/rly, with musl, warnings as errors, and its tests
+	@tests/musl/run
 
 lint:           ## the order of the folders, line length, leftovers, layout
 	@tests/lint

@@ -16,9 +16,9 @@ PARTS     = $(B)/rly.wasm
 # At -O0 clang does not call Binaryen, which web/split/ does.
 RLY_LINK := -O0 -Wl,--strip-all
 
-# The stack in memory is address space until it is used; how much of it is,
-# the host decides (web/wasi/stack.c).
-STACK     := 536870912
+# The stack in memory that the program begins on.  It runs on another, as large
+# as the host says (web/wasi/stack.c).
+STACK     := 65536
 
 # What is small loads fast; what computes is to be fast itself.
 OPT_wasm  := -Oz -DNDEBUG -msimd128 -isystem web/wasi \

@@ -1,6 +1,7 @@
 // How a page begins, without a browser: the milliseconds to compile the first
-// module, to check and run the first text, and to check a change of it; and how
-// often the second module was called for.  No example of the page needs it.
+// module, to check and run the first text, and to check a change of it; how much
+// memory an instance begins with; and how often the second module was called for.
+// No example of the page needs it.
 //
 //   node tests/web/begin.mjs MODULE.wasm
 import {readFileSync} from 'node:fs';
@@ -20,7 +21,7 @@ const took = async (what) => {
 };
 const load = (part) => new WebAssembly.Module(readFileSync(part));
 
-let module, calls = 0;
+let module, calls = 0, memory;
 
 const engine = {
   async run(words, {files = {}, input = []} = {}) {
@@ -34,6 +35,7 @@ const engine = {
     const instance = instance_of(module, later, {
       ...s.imports, rly: {stack: () => 1 << 20},
     });
+    memory ??= instance.exports.memory.buffer.byteLength;
     s.start(instance);
     const [out, err] = c.text();
     return {out, err};
@@ -59,4 +61,5 @@ for (const other of others) {
   await run(other);
 }
 console.log(`checked again: ${await took(() => check(`${text}// more\n`))}`);
+console.log(`an instance begins with ${memory} bytes`);
 console.log(`the second module was called for ${calls} times`);

@@ -11,7 +11,8 @@ import {ask} from '../page/language.js';
 
 const FILE = '/main.rly', HASH = 8;
 const FRAMES = 1 << 20; // as in page/worker.js
-// Where an instrumented module writes its profile: below all frames of a run.
+// Where an instrumented module writes its profile: into the memory of a run that
+// has ended.
 const AT = 1 << 16, ROOM = 1 << 18;
 
 // Texts as one types them: the examples, some that are not whole, one that is

@@ -56,7 +56,6 @@ static size_t default_memory(void) {
   return (group < machine ? group : machine) / 4 * 3;
 }
 
-/* The flags' own values come first; what is left at 0 gets the machine's. */
 void host_give(const Host *h, rly_program *p) {
   const Cli *cli = h->cli;
   p->given = (GivenTexts){.entry = cli->entry,
@@ -66,9 +65,14 @@ void host_give(const Host *h, rly_program *p) {
                           .files = cli->bind.items};
 }
 
+/* Bytes of a gradient's tape, where --tape-memory says nothing. */
+enum { TAPE_MEMORY = 1 << 30 };
+
+/* The flags' own values come first; what is left at 0 gets a default. */
 rly_options host_limits(const Cli *cli) {
   rly_options options = cli->limits;
   if (!options.max_memory) options.max_memory = default_memory();
+  if (!options.tape_memory) options.tape_memory = TAPE_MEMORY;
   return options;
 }
 

@@ -400,7 +400,7 @@ def @five() { 5
 END
 gives(rly({in => "\@four() + \@five()\n:limit\n%it\n"}, 'repl', '--startup',
           $startup), 0,
-      qr/^9\nmemory .*\ndepth 77\nsteps none\ntape none\n.*\n9\n\z/,
+      qr/^9\nmemory .*\ndepth 77\nsteps none\ntape 1G\n.*\n9\n\z/,
       qr/startup\.rly:4:1:\ error\[E0102\].*startup\.rly:6:1:\ error\[E0602\]
          .*no\ command/sx, 'what is wrong in a start-up file stops nothing');
 gives(rly({in => "7\n"}, 'repl', '--startup', scratch('none.rly')), 0, "7\n",
@@ -477,7 +477,7 @@ session("$deep:limit depth 100\n\@d(1000)\n:limit depth none\n\@d(1000)\n",
         "1000\n", qr/E0702.*100 calls/, ':limit depth');
 session(":limit memory 64M\nsum(zeros(shape=[1000, 100000], dtype=\"int32\"))\n"
             . ":limit memory 3G\n:limit timeout 2.5\n:limit\n",
-        "memory 3G\ndepth 10000000\nsteps none\ntape none\ntimeout 2.5\n",
+        "memory 3G\ndepth 10000000\nsteps none\ntape 1G\ntimeout 2.5\n",
         qr/E0701/, ':limit memory');
 session("$deep:limit steps 100\n\@d(1000)\n\@d(5)\n:limit steps none\n"
             . "\@d(1000)\n", "5\n1000\n", qr/E0707.* 100 /,

@@ -12,27 +12,12 @@ use strict;
 use warnings;
 use lib 'tests/t', 'tests/limits';
 use Hostile;
+use Limits;
 use Rly;
 use Test::More;
 
-my @limits = ('--safe', '--max-memory', '256M', '--max-depth', 100000);
 my $dir = scratch('hostile');
 mkdir $dir;
-
-# A status beyond 3 is a crash, or of a run that goes on a minute beyond its
-# limit of time.
-sub ended {
-  my ($seconds, @args) = @_;
-  my %how = (out => $args[0] eq 'step' ? scratch('steps') : '/dev/null');
-  $how{in_file} = pop @args if $args[0] eq 'repl';
-  my $pid = rly_start(\%how, @args, @limits, '--timeout', $seconds);
-  local $SIG{ALRM} = sub { kill KILL => $pid };
-  alarm 60 + $seconds;
-  my $run = rly_wait($pid);
-  alarm 0;
-  $run->{err} .= slurp(scratch('steps')) if $args[0] eq 'step';
-  return $run;
-}
 
 # The first error has the code and is at the place, whatever warnings stand
 # before it.  Without a place: none is told.
@@ -88,12 +73,6 @@ my @others = (['check', '--types'], ['fmt', '--functional'], ['graph'],
               ['repl'],
               ['export', '-o', scratch('hostile.onnx')],
               ['train', '--epochs', 1, '-o', scratch('hostile-trained')]);
-sub ends {
-  my $run = ended(2, @_);
-  return if $run->{status} >= 0 && $run->{status} <= 3
-      && ($run->{status} == 0 || $run->{err} =~ /error\[E/);
-  return "@_: status $run->{status}: " . substr $run->{err}, 0, 300;
-}
 
 my $count = 0;
 for my $what (one_in(1, 0, sort keys %programs)) {
@@ -127,13 +106,5 @@ for my $what (sort keys %files) {
 }
 cmp_ok($count, '>=', is_release() ? 120 : 20, 'hostile programs and files');
 
-# The most that any of them had in memory, in KB: 1.2 times what it was allowed.
-SKIP: {
-  skip 'measured on Linux for x86-64, without sanitizers', 1
-      if ($ENV{MODE} // '') ne 'release' || `uname -sm` ne "Linux x86_64\n";
-  my $usage = "\0" x 144;
-  syscall(98, -1, $usage) == 0 or die;
-  cmp_ok((unpack 'q*', $usage)[4], '<=', 1.2 * 256 * 1024,
-         'KB of the largest run');
-}
+within_memory();
 done_testing();

@@ -14,11 +14,12 @@
 #include <stdint.h>
 #include <time.h>
 
-/* On the monotonic clock, which nobody sets.  The seconds are cut, as their
- * conversion to time_t could overflow. */
-static struct timespec time_in(double seconds) {
+#include "base/system.h"
+
+/* The seconds are cut, as their conversion to time_t could overflow. */
+static struct timespec time_in(double seconds, clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   if (seconds > 1e9) seconds = 1e9; /* thirty years */
   double whole = (double)(int64_t)seconds;
   t.tv_sec += (time_t)whole;
@@ -34,7 +35,7 @@ static struct timespec time_in(double seconds) {
  * again waits for the rest. */
 static void *watch(void *data) {
   Deadline *d = data;
-  struct timespec until = time_in(d->seconds);
+  struct timespec until = time_in(d->seconds, d->clock);
   int why = 0;
   pthread_mutex_lock(&d->lock);
   while (!d->done && why != ETIMEDOUT)
@@ -51,11 +52,7 @@ void deadline_start(Deadline *d, double seconds, void (*late)(void *data),
                     void *data) {
   *d = (Deadline){.seconds = seconds, .late = late, .data = data};
   if (!(seconds > 0)) return;
-  pthread_condattr_t by;
-  pthread_condattr_init(&by);
-  pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
-  pthread_cond_init(&d->wake, &by);
-  pthread_condattr_destroy(&by);
+  d->clock = system_cond_init(&d->wake);
   pthread_mutex_init(&d->lock, NULL);
   d->running = pthread_create(&d->thread, NULL, watch, d) == 0;
   if (d->running) return;

@@ -1,15 +1,17 @@
-/* Deadlines.  A thread of its own waits on the monotonic clock until the time
+/* Deadlines.  A thread of its own waits until the time
  * is over or the work has ended. */
 #ifndef BASE_DEADLINE_H
 #define BASE_DEADLINE_H
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <time.h>
 
 typedef struct Deadline {
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t wake;
+  clockid_t clock; /* of `wake` */
   bool running, done, over;
   bool unwatched; /* no thread could be made */
   double seconds;

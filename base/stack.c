@@ -10,6 +10,7 @@
 
 #include "base/sanitizer.h"
 #include "base/switch.h"
+#include "base/system.h"
 
 #if SANITIZER_THREAD
 #include <sanitizer/tsan_interface.h>
@@ -121,10 +122,8 @@ static const size_t deep_most = SANITIZER_THREAD    ? (size_t)256 << 20
 
 SplitPiece *stack_deep_new(void) {
   for (size_t size = deep_most; size >= DEEP_LEAST; size /= 2) {
-    void *at =
-        mmap(NULL, size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (at == MAP_FAILED) continue;
+    void *at = system_reserve(size);
+    if (!at) continue;
 #ifdef MADV_NOHUGEPAGE
     madvise(at, size, MADV_NOHUGEPAGE);
 #endif

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/system.h"
+
 /*   bytes   first     payload bits   least code point
  *   1       00..7F    7
  *   2       C2..DF    11             80

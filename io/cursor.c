@@ -2,7 +2,6 @@
  * its formats share. */
 #include "io/cursor.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -17,8 +16,7 @@ bool cursor_skip(Cursor *c, const char *what, uint64_t bytes) {
 
 bool cursor_u32(Cursor *c, const char *what, uint32_t *v) {
   if (!cursor_skip(c, what, sizeof *v)) return false;
-  memcpy(v, c->map->data + c->at - sizeof *v, sizeof *v);
-  *v = le32toh(*v);
+  *v = le32_read(c->map->data + c->at - sizeof *v);
   return true;
 }
 

@@ -25,9 +25,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/system.h"
 
 /* --- Reading ------------------------------------------------------------- */
 
@@ -199,7 +200,7 @@ static int open_temporary(FileOut *out) {
   remove_left_ones(out);
   for (int i = 0; i < NAMES_TRIED; i++) {
     uint64_t draw;
-    if (getrandom(&draw, sizeof draw, 0) != sizeof draw) return -1;
+    if (getentropy(&draw, sizeof draw) != 0) return -1;
     out->temporary = arena_printf(&out->arena, "%s.%016llx.tmp", out->real,
                                   (unsigned long long)draw);
     if (!out->temporary) break;

@@ -8,8 +8,11 @@
 
 #include <dlfcn.h>
 
+#include "base/system.h"
+
 /* Upstream's soname, and Debian's before version 13. */
-static const char *const names[] = {"libzip.so.5", "libzip.so.4"};
+static const char *const names[] = {SYSTEM_LIBRARY("libzip", "5"),
+                                    SYSTEM_LIBRARY("libzip", "4")};
 
 static void *find_library(void) {
   void *library = NULL;

@@ -8,8 +8,8 @@
 #include "ops/ops.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
-#include <threads.h>
 
 #include "base/hash.h"
 
@@ -105,7 +105,7 @@ typedef struct IndexEntry {
 } IndexEntry;
 
 static IndexEntry op_index[INDEX_SIZE];
-static once_flag op_index_once = ONCE_FLAG_INIT;
+static pthread_once_t op_index_once = PTHREAD_ONCE_INIT;
 
 /* The entry of a name, or the free one where it would stand.  Linear probing;
  * the index is less than a third full, so a free entry is soon found. */
@@ -124,8 +124,8 @@ static void index_add(const char *name, size_t len, int op) {
   *e = (IndexEntry){name, (uint16_t)len, (uint16_t)op};
 }
 
-/* Runs once, before the first look-up, whichever thread makes it (call_once);
- * afterwards the index is only read. */
+/* Runs once, before the first look-up, whichever thread makes it
+ * (pthread_once); afterwards the index is only read. */
 static void index_build(void) {
   for (int op = 0; op < OP_COUNT; op++) {
     index_add(op_table[op].name, strlen(op_table[op].name), op);
@@ -158,7 +158,7 @@ const char *op_refused(const char *name) {
 /* "dyn.reshape" is the row of "reshape" under its spelling with positional
  * arguments, which only some rows have.  OP_COUNT when there is none. */
 OpId op_find(const char *name, bool *dyn) {
-  call_once(&op_index_once, index_build);
+  pthread_once(&op_index_once, index_build);
   *dyn = strncmp(name, "dyn.", 4) == 0;
   if (*dyn) name += 4;
   const IndexEntry *e = index_slot(name, strlen(name));

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system.h"
 #include "parser/scan.h"
 
 /* --- Numbers ------------------------------------------------------------ */

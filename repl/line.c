@@ -5,10 +5,10 @@
  * Three things need care, and most of this file is about them:
  *
  *   - Ctrl-C.  Readline's own handling is switched off.  The signal is blocked
- *     while readline works and let in by ppoll() alone, at the one place where
- *     it waits for a key.  So the handler only sets a flag, readline is never
- *     interrupted in the middle of its data, and the line ends as if Enter had
- *     been pressed.
+ *     while readline works.  Only system_wait() lets it in, at the one place
+ *     where it waits for a key.  So the handler only sets a flag, readline is
+ *     never interrupted in the middle of its data, and the line ends as if
+ *     Enter had been pressed.
  *   - Words.  Completion needs the whole entry, of which readline has only the
  *     last line, and file names end at other characters than names do.
  *   - Allocation.  What is given to readline (completions) it frees; what it
@@ -16,7 +16,6 @@
 #include "repl/line.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +27,7 @@
 
 #if RLY_READLINE
 
+#include "lib/inside.h"
 #include "repl/edit.h"
 #include "repl/history.h"
 #include "repl/readline.h"
@@ -164,8 +164,8 @@ static int key_that_ends(void) {
 /* A key.  Ctrl-C, which is let in only while this waits, ends the line: whoever
  * reads it knows that it is given up.  sigdelset() on the mask that is in
  * force, instead of an empty mask: other signals that the process has blocked
- * stay blocked.  ppoll() changes the mask and waits in one step, so that no
- * Ctrl-C falls between a check of `pressed` and the wait. */
+ * stay blocked.  system_wait() changes the mask and waits in one step, so that
+ * no Ctrl-C falls between a check of `pressed` and the wait. */
 static int read_key(FILE *in) {
   unsigned char key;
   sigset_t open;
@@ -173,12 +173,11 @@ static int read_key(FILE *in) {
   sigdelset(&open, SIGINT);
   sigdelset(&open, SIGWINCH);
   while (!pressed) {
-    struct pollfd wait = {.fd = fileno(in), .events = POLLIN};
-    int ready = ppoll(&wait, 1, NULL, &open);
+    int ready = system_wait(fileno(in), &open);
     if (resized && edits_entries) edit_resized();
     resized = 0;
     if (ready <= 0) continue;
-    ssize_t n = read(wait.fd, &key, 1);
+    ssize_t n = read(fileno(in), &key, 1);
     if (n == 1) return key;
     if (n == 0 || errno != EINTR) return EOF;
   }

@@ -54,7 +54,7 @@ static void close_end(int *fd) {
 static bool open_pipe(Pipe *p) {
   int fd[2];
   *p = (Pipe){-1, -1};
-  if (pipe2(fd, O_CLOEXEC) != 0) return false;
+  if (!system_pipe(fd)) return false;
   *p = (Pipe){fd[0], fd[1]};
   return true;
 }

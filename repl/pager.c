@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +28,7 @@ bool pager_begin(bool wanted) {
   if (!type || !strcmp(type, "dumb")) return false;
   if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) return false;
   fflush(stdout);
-  kept = memfd_create("rly", MFD_CLOEXEC);
+  kept = system_file();
   terminal = kept < 0 ? -1 : dup(STDOUT_FILENO);
   if (terminal >= 0 && dup2(kept, STDOUT_FILENO) >= 0) {
     host_stdout_leads_to(terminal);
@@ -89,7 +88,7 @@ static int broken(int file) {
   size_t rows, columns, size = 0;
   char *line = NULL;
   screen_size(&rows, &columns);
-  int made = memfd_create("rly", MFD_CLOEXEC), copy = dup(made);
+  int made = system_file(), copy = dup(made);
   FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
   FILE *in = out ? fdopen(file, "r") : NULL;
   if (in) {

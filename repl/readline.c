@@ -5,13 +5,11 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "lib/inside.h"
+
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
-#ifdef __APPLE__
-#define READLINE_FILE "libreadline." TEXT(RL_VERSION_MAJOR) ".dylib"
-#else
-#define READLINE_FILE "libreadline.so." TEXT(RL_VERSION_MAJOR)
-#endif
+#define READLINE_FILE SYSTEM_LIBRARY("libreadline", TEXT(RL_VERSION_MAJOR))
 
 Readline rl;
 

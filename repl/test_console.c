@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/inside.h"
 #include "repl/user.h"
 
 /* Puts this program's folder first in PATH.  Returns false on failure.  Once
@@ -118,7 +119,7 @@ static const char *collect(int in, double until, FILE *text) {
 /* What the line prints, as a text to be freed; NULL when it cannot be run. */
 static char *output_of(const char *line, double timeout) {
   int ends_of_pipe[2];
-  if (pipe2(ends_of_pipe, O_CLOEXEC)) return NULL;
+  if (!system_pipe(ends_of_pipe)) return NULL;
   char *text = NULL;
   size_t len = 0;
   FILE *out = open_memstream(&text, &len);

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "lib/inside.h"
 
 enum { NAME_MOST = 32 };
 
@@ -61,9 +62,7 @@ bool user_config_file(const char *name, char path[USER_PATH_MAX]) {
 }
 
 bool own_folder(char path[USER_PATH_MAX]) {
-  ssize_t n = readlink("/proc/self/exe", path, USER_PATH_MAX - 1);
-  if (n <= 0) return false;
-  path[n] = '\0';
+  if (!system_program(path, USER_PATH_MAX)) return false;
   *strrchr(path, '/') = '\0';
   return true;
 }

@@ -7,7 +7,6 @@
  * format is little-endian on every machine. */
 #include "tensor/ndarray.h"
 
-#include <endian.h>
 #include <string.h>
 
 #define NDARRAY_MAGIC UINT64_C(0xDD5E40F096B4A13F)
@@ -20,26 +19,25 @@ enum {
 
 /* --- Numbers ------------------------------------------------------------- */
 
+uint32_t le32_read(const void *at) {
+  const uint8_t *b = at;
+  return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
+         (uint32_t)b[3] << 24;
+}
+
 uint64_t le64_read(const void *at) {
-  uint64_t v;
-  memcpy(&v, at, sizeof v);
-  return le64toh(v);
-}
-
-static uint32_t le32_read(const void *at) {
-  uint32_t v;
-  memcpy(&v, at, sizeof v);
-  return le32toh(v);
-}
-
-void le64_add(StrBuf *out, uint64_t v) {
-  v = htole64(v);
-  strbuf_add_len(out, (const char *)&v, sizeof v);
+  return le32_read(at) | (uint64_t)le32_read((const uint8_t *)at + 4) << 32;
 }
 
 static void le32_add(StrBuf *out, uint32_t v) {
-  v = htole32(v);
-  strbuf_add_len(out, (const char *)&v, sizeof v);
+  const uint8_t b[] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16),
+                       (uint8_t)(v >> 24)};
+  strbuf_add_len(out, (const char *)b, sizeof b);
+}
+
+void le64_add(StrBuf *out, uint64_t v) {
+  le32_add(out, (uint32_t)v);
+  le32_add(out, (uint32_t)(v >> 32));
 }
 
 /* --- Element types ------------------------------------------------------- */

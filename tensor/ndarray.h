@@ -29,6 +29,7 @@ void ndarray_add(StrBuf *out, const Tensor *t);
 void ndarray_add_header(StrBuf *out, const Tensor *t);
 
 /* The format's integers, at any alignment. */
+uint32_t le32_read(const void *at);
 uint64_t le64_read(const void *at);
 void le64_add(StrBuf *out, uint64_t v);
 

@@ -8,7 +8,8 @@ use lib 'tests/t';
 use Rly;
 use Test::More;
 
-my $sources = join ' ', 'tests/switch/switch.c', glob 'base/{stack,switch_*}.c';
+my $sources = join ' ', 'tests/switch/switch.c',
+              glob 'base/{stack,switch_*,system_*}.c';
 my $flags = '-std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE= -I. -lm';
 
 sub there { return !system "command -v $_[0] >/dev/null 2>&1" }

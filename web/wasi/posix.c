@@ -13,11 +13,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <threads.h>
 #include <unistd.h>
 
 /* --- Paths ---------------------------------------------------------------- */
@@ -95,11 +93,6 @@ char *realpath(const char *path, char *resolved) {
 
 /* --- New files ------------------------------------------------------------ */
 
-ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
-  (void)flags;
-  return getentropy(bytes, size) ? -1 : (ssize_t)size;
-}
-
 /* Sixes of `path`, which end `suffix` bytes before its end, become a name that
  * is no file's yet. */
 int mkstemps(char *path, int suffix) {
@@ -143,11 +136,7 @@ int flock(int fd, int how) {
   return 0;
 }
 
-/* --- One thread ----------------------------------------------------------- */
-
-void call_once(once_flag *done, void (*run)(void)) {
-  if (!*done) *done = 1, run();
-}
+/* --- Stack protectors ----------------------------------------------------- */
 
 /* Debian's compiler-rt for WebAssembly was built with stack protectors, which
  * wasi-libc has no part of. */

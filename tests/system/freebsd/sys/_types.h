@@ -1,0 +1,1 @@
+/* The headers of gcc ask for it; it may be empty. */

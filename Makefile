@@ -575,17 +575,21 @@ web: web-core   ## build/web/, a page that runs it, and the book
 	@NODE_PATH=build/deps/npm/node_modules \
 	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify \
 	  --format=esm --target=es2022 --log-level=warning --outdir=build/web \
-	  --external:./begin.js web/page/begin.js web/page/main.js \
-	  web/page/worker.js
+	  web/page/main.js web/page/worker.js web/page/*.css
+	@build/deps/npm/node_modules/.bin/esbuild --bundle --minify \
+	  --format=iife --global-name=begun --target=es2022 --log-level=warning \
+	  --outfile=build/web/begin.js web/page/begin.js
 	@NODE_PATH=build/deps/npm/node_modules \
 	  build/deps/npm/node_modules/.bin/esbuild --bundle --minify --splitting \
 	  --format=esm --target=es2022 --log-level=warning \
 	  --outdir=build/web/book web/book/book.js web/book/live.js
-	@cp web/page/index.html web/page/*.css build/wasm/rly.wasm \
-	  build/wasm/rly.later.wasm build/web/
+	@node web/page/inline.mjs build/web < web/page/index.html \
+	  > build/web/index.html
+	@rm build/web/begin.js build/web/style.css
+	@cp build/wasm/rly.wasm build/wasm/rly.later.wasm build/web/
 	@cp web/book/book.css build/web/book/
 	@node web/book/build.mjs build/web/book
-	@web/sizes build/web/begin.js build/web/main.js build/web/worker.js \
+	@web/sizes build/web/index.html build/web/main.js build/web/worker.js \
 	  build/web/rly.wasm build/web/book/live.js build/web/book/search.json
 
 test-web: all web-core ## the suites and examples in it, against this build

@@ -53,6 +53,12 @@ note(sprintf 'from the address to values: %.0f ms', 1000 * (time - $begun));
 like(values_seen(), qr/Tensor\[\(2\), float32\] \[6\.0, 15\.0\]/,
      'values stand beside their lines');
 
+# What the page needs first stands in its own file.
+is($page->js('[...new Set(performance.getEntriesByType("resource").map(r =>'
+  . ' r.name.split("/").pop()))].filter(n => n !== "rly.later.wasm")'
+  . '.sort().join(" ")'), 'main.js rly.wasm worker.js',
+  'the page begins with few requests');
+
 # A program of ours, with its values by hand.
 $begun = time;
 $page->after(run => sub {

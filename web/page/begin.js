@@ -1,6 +1,7 @@
 // The work that need not wait for the editor, which takes longer to load: starting
 // the engines, reading the program from the link (or taking the first example),
-// and having it checked and run.  A bundle of its own, which main.js imports.
+// and having it checked and run.  It stands in the page itself (inline.mjs), and
+// leaves what it exports to main.js as `begun`.
 import {start_engines} from './engine.js';
 import {examples} from './examples.js';
 import {Given} from './given.js';

@@ -1,7 +1,6 @@
 // The page: an editor, and views of the program in it.  All that is known of the
 // program is asked of the module: of its language server (language.js), or by
 // the words that one types at a shell.
-import {first, given, looked, started} from './begin.js';
 import {Editor} from './editor.js';
 import {examples} from './examples.js';
 import {FILE} from './look.js';
@@ -13,6 +12,7 @@ const byId = (id) => document.getElementById(id);
 const say = (text) => byId('status').textContent = text;
 const count = (what, n) => document.documentElement.dataset[what] = n;
 
+const {first, given, looked, started} = globalThis.begun; // begin.js
 const engines = {};
 const FIRST = Object.keys(VIEWS)[0];
 let editor, view = FIRST, shared;

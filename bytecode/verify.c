@@ -808,6 +808,7 @@ static bool step(Verify *v) {
     case INS_lower:
     case INS_leave:
     case INS_halt:
+    case INS_next_step:
       return wrong(v, NO_FLAW_REG, "this instruction belongs to no function");
     default: return step_row(v, at);
   }

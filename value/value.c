@@ -55,8 +55,12 @@ static inline uint64_t next_counted(const Cell *c, uint64_t i, uint64_t n) {
     unsigned left = (unsigned)c->obj.mask >> i;
     return left ? i + (uint64_t)__builtin_ctz(left) : n;
   }
-  while (i < n && !cell_field_counted(c, i)) i++;
-  return i;
+  while (i < n) {
+    uint64_t left = c->fields[1 + i / 64].u64 >> (i % 64);
+    if (left) return i + (uint64_t)__builtin_ctzll(left);
+    i = (i / 64 + 1) * 64;
+  }
+  return n;
 }
 
 /* Drops one reference; true when the object must be taken apart as a cell.

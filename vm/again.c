@@ -304,6 +304,7 @@ bool again_due(Session *s) {
     a->interval = a->most;
   }
   if (!a->replay && exceeds(s, STATES_DENSE)) a->interval *= 2;
+  s->continued = NULL; /* the state has references to what it continues */
   Cell *region = region_new(s, a->base, s->pc, a->counted);
   if (!region && mem_exhausted(s->mem)) return vm_out_of_memory(s);
   if (region) set_region(s, region);
@@ -416,6 +417,7 @@ static bool restore(Session *s, const Word *pc, const Cell *region) {
         (Frame){(const Word *)(uintptr_t)frame[0].bits, window + frame[1].bits};
   }
   s->regs = window + f[REGION_TOP].bits;
+  s->continued = NULL;
   s->pc = (const Word *)(uintptr_t)f[REGION_PC].bits;
   return true;
 }

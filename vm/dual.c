@@ -16,22 +16,26 @@ const Tensor *dual_tensor(Value v) {
 bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out) {
   Cell *c = pool_alloc(&s->store.heap.pool, sizeof(Cell) + 3 * sizeof(Value));
   if (!c) return false;
-  c->obj = (Obj){.count = 1, .size = 3, .mask = 3};
   c->fields[0] = primal;
-  c->fields[1].cell = record;
-  c->fields[2].bits = (uint64_t)index;
+  dual_set(c, record, index);
   obj_keep(&record->obj);
   out->cell = c;
   return true;
 }
 
 Cell *blank_cell(Session *s, int tag, int n) {
+  Cell *c = bare_cell(s, tag, n);
+  if (c) memset(cell_fields(c), 0, (size_t)n * sizeof(Value));
+  return c;
+}
+
+Cell *bare_cell(Session *s, int tag, int n) {
   bool big = n > SIZE_SMALL_MAX;
   size_t skip = big ? 1 + ((size_t)n + 63) / 64 : 0;
   size_t size = sizeof(Cell) + (skip + (size_t)n) * sizeof(Value);
   Cell *c = pool_alloc(&s->store.heap.pool, size);
   if (!c) return NULL;
-  memset(c, 0, size);
+  memset(c->fields, 0, skip * sizeof(Value));
   c->obj = (Obj){.count = 1,
                  .tag = (uint16_t)tag,
                  .size = big ? SIZE_BIG : (uint16_t)n & 15};
@@ -215,12 +219,12 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
   for (int i = 0; i < n; i++) {
     own[i] = site->op->flat ? (Value){.tensor = (Tensor *)dual_tensor(args[i])}
                             : dual_active(s, args[i]);
-    int of = is_dual(own[i]) ? record_level(dual_record(own[i])) : 0;
+    int of = is_dual(own[i]) ? dual_level(own[i]) : 0;
     if (of > level) level = of;
   }
   if (level == 0) return run_kernel(s, site, n, own, ending, m, outs);
   for (int i = 0; i < n; i++) {
-    bool top = is_dual(own[i]) && record_level(dual_record(own[i])) == level;
+    bool top = is_dual(own[i]) && dual_level(own[i]) == level;
     under[i] = top ? dual_primal(own[i]) : own[i];
   }
   ending = unread(site, n, under, ending);
@@ -675,7 +679,7 @@ static bool leaf_level(Walk *w, const Type *type, Value v, bool bits,
   Leaves *leaves = w->data;
   Value at = bits ? v : dual_active(w->s, v);
   for (; !bits && is_dual(at); at = dual_primal(at))
-    leaves->of[record_level(dual_record(at))] = true;
+    leaves->of[dual_level(at)] = true;
   leaves->count++;
   if (bits) return box(w, type, v, out);
   return give(w, type, v, out);

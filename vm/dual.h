@@ -24,7 +24,7 @@ bool vm_constant_of(Session *s, const Word *pc);
 bool vm_part(Session *s, const Word *pc);
 bool vm_dual_op(Session *s, const Word *pc);
 /* Is it so (code.def)?  Registers are those of the loop. */
-bool vm_stretch_fits(const Session *s, const Value *regs, const Word *pc);
+bool vm_stretch_fits(Session *s, const Value *regs, const Word *pc);
 bool vm_stretch_in(Session *s, const Word *pc);
 bool vm_stretch_out(Session *s, const Word *pc);
 bool vm_dual_ref(Session *s, const Word *pc);
@@ -34,6 +34,9 @@ bool vm_custom(Session *s, const Word *pc);
 bool vm_begin(Session *s, const Word *pc);
 bool vm_end(Session *s, const Word *pc);
 bool vm_pull(Session *s, const Word *pc);
+/* Puts the arguments of the next step of a row (stretch_pull.c) into its
+ * window, which it gives; NULL: that was the last. */
+Value *vm_next_step(const Session *s, const Word *pc);
 bool vm_again(Session *s, const Word *pc);
 void vm_again_end(Session *s, Cell *region);
 bool vm_effect(Session *s);

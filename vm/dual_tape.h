@@ -5,18 +5,42 @@
 #include "types/gradient.h"
 #include "vm/dual.h"
 
+/* --- Orders ------------------------------------------------------------- */
+
+/* A record's order is a number: its level in the high bits, below it how many
+ * records the run had made. */
+enum { ORDER_NUMBER_BITS = 48 };
+
+static inline uint64_t order_at(int level, uint64_t number) {
+  return (uint64_t)level << ORDER_NUMBER_BITS | number;
+}
+static inline uint64_t order_number(uint64_t order) {
+  return order & (((uint64_t)1 << ORDER_NUMBER_BITS) - 1);
+}
+static inline int order_level(uint64_t order) {
+  return (int)(order >> ORDER_NUMBER_BITS);
+}
+
 /* --- Duals -------------------------------------------------------------- */
 
 static inline bool is_dual(Value v) { return v.obj->size != SIZE_TENSOR; }
 static inline Value dual_primal(Value v) { return v.cell->fields[0]; }
 static inline Cell *dual_record(Value v) { return v.cell->fields[1].cell; }
-static inline uint64_t dual_index(Value v) { return v.cell->fields[2].bits; }
+/* Its last field: of which level the record is, and which of its results. */
+static inline int dual_level(Value v) {
+  return order_level(v.cell->fields[2].bits);
+}
+static inline uint64_t dual_index(Value v) {
+  return order_number(v.cell->fields[2].bits);
+}
 /* The tensor at the bottom: borrowed. */
 const Tensor *dual_tensor(Value v);
 /* Takes `primal`, unless memory runs out. */
 bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out);
 /* A cell whose counted fields are to be said; its fields are zeros. */
 Cell *blank_cell(Session *s, int tag, int n);
+/* Likewise; its fields are still to be set. */
+Cell *bare_cell(Session *s, int tag, int n);
 /* Field i is counted, and `v`, whose reference it takes. */
 void set_field(Cell *c, int i, Value v);
 /* Field i, which was counted, is no more, and 0: whoever calls has its
@@ -46,26 +70,23 @@ enum {
 /* A blank has its region (again.h) in the place of all that. */
 enum { RECORD_OF_OP, RECORD_OF_STRETCH, RECORD_BLANK };
 
-/* A record's order is a number: its level in the high bits, below it how many
- * records the run had made. */
-enum { ORDER_NUMBER_BITS = 48 };
-
-static inline uint64_t order_at(int level, uint64_t number) {
-  return (uint64_t)level << ORDER_NUMBER_BITS | number;
-}
-static inline uint64_t order_number(uint64_t order) {
-  return order & (((uint64_t)1 << ORDER_NUMBER_BITS) - 1);
-}
 static inline uint64_t record_order(Cell *r) {
   return cell_fields(r)[RECORD_ORDER].bits;
 }
-static inline int record_level(Cell *r) {
-  return (int)(record_order(r) >> ORDER_NUMBER_BITS);
+static inline int record_level(Cell *r) { return order_level(record_order(r)); }
+
+/* The cell of a Dual, but for the value below.  One without a record holds that
+ * alone. */
+static inline void dual_set(Cell *dual, Cell *record, int index) {
+  int level = record ? record_level(record) : 0;
+  dual->obj = (Obj){.count = 1, .size = 3, .mask = record ? 3 : 1};
+  dual->fields[1].cell = record;
+  dual->fields[2].bits = order_at(level, (uint64_t)index);
 }
 
 /* `v` below the levels above `level`: borrowed. */
 static inline Value dual_upto(Value v, int level) {
-  while (is_dual(v) && record_level(dual_record(v)) > level) v = dual_primal(v);
+  while (is_dual(v) && dual_level(v) > level) v = dual_primal(v);
   return v;
 }
 /* What it is for the runs under way: borrowed. */

@@ -118,6 +118,9 @@ struct Session {
   uint64_t record_count; /* of operators, so far */
   /* The Dual of a scalar that died, for the next one (stretch.c); or NULL. */
   Cell *dead_dual;
+  /* The record that the stretch about to begin continues (stretch.c); or NULL.
+   */
+  Cell *continued;
   size_t tape_start; /* bytes that were live when the outermost run began */
   int loop_depth;    /* of loops that instructions began */
   Again again;

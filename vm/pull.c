@@ -100,9 +100,7 @@ static bool seed_leaf(Sweep *w, const Both *at) {
   Session *s = w->s;
   bool varies = at->type->kind == TY_TENSOR &&
                 dtype_is_float((DType)at->type->dtype) && !at->v_bits;
-  if (!varies || !is_dual(at->v) ||
-      record_level(dual_record(at->v)) != w->level)
-    return true;
+  if (!varies || !is_dual(at->v) || dual_level(at->v) != w->level) return true;
   Value g = at->g;
   if (!at->g_bits) obj_keep(g.obj);
   else g.tensor = tensor_from_bits(&s->store.heap, (DType)at->type->dtype, g);
@@ -203,12 +201,16 @@ static const Word unboxed_entry[] = {
     {.op = INS_halt}};
 
 bool sweep_invoke(Sweep *w, Function *f, Value *window) {
+  return sweep_enter(w, f, window,
+                     f->result_count ? unboxed_entry : w->s->entry);
+}
+
+bool sweep_enter(Sweep *w, Function *f, Value *window, const Word *entry) {
   Session *s = w->s;
   Value *regs = s->regs;
   *s->frame_top++ = (Frame){w->pc + 2, regs};
   s->regs = s->left;
-  if (!vm_call(s, f, window,
-               (f->result_count ? unboxed_entry : s->entry) + 2)) {
+  if (!vm_call(s, f, window, entry + 2)) {
     s->frame_top--;
     s->regs = regs;
     s->pc = w->pc;
@@ -493,8 +495,7 @@ static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
                     type->kind == TY_FN ? "function" : "cell");
   Value g = {.bits = 0};
   bool varies = type->kind == TY_TENSOR && dtype_is_float((DType)type->dtype);
-  if (varies && !bits && is_dual(v) &&
-      record_level(dual_record(v)) == w->level) {
+  if (varies && !bits && is_dual(v) && dual_level(v) == w->level) {
     Adjoint *a = adjoint_known(w, dual_record(v));
     Part *part = a ? &a->of[dual_index(v)] : NULL;
     if (part && !part_box(s, part)) return false;

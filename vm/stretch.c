@@ -2,53 +2,98 @@
  * one, and makes its record.  stretch_pull.c sweeps it. */
 #include "vm/stretch.h"
 
-/* --- In ------------------------------------------------------------------- */
+#include <string.h>
+
+/* --- Does it fit? --------------------------------------------------------- */
+
+/* The record that was made last, if it is of this stretch and an input is its
+ * result; or NULL.  No record lies between two steps of one, so that the sweep
+ * comes to them one after the other. */
+static Cell *record_before(const Session *s, const StretchSite *site,
+                           const Value *regs, const uint16_t *list) {
+  for (int i = 0; i < site->input_count; i++) {
+    Value v = regs[list[i]];
+    if (!is_dual(v)) continue;
+    Cell *r = dual_record(v);
+    const Value *f = cell_fields(r);
+    if (order_number(f[RECORD_ORDER].bits) != s->record_count) continue;
+    bool same = r->obj.tag == RECORD_OF_STRETCH &&
+                f[RECORD_SITE].bits == (uint64_t)(uintptr_t)site;
+    return same ? r : NULL;
+  }
+  return NULL;
+}
+
+/* Is `v` input i of the record, of fields f? */
+static bool is_input(const Value *f, int n, int i, Value v) {
+  const Cell *input = f[RECORD_ARGS + i].cell;
+  if (!is_dual(v)) return !input;
+  return input == dual_record(v) && input_index(f, n, i) == dual_index(v);
+}
+
+/* Are these inputs all that there is of the record's results, but for those
+ * that are the same in all steps?  And are they what those of the steps before,
+ * if there are any, are? */
+static bool continues(const Session *s, const StretchSite *site,
+                      const Value *regs, const uint16_t *list, const Cell *r,
+                      const Cell *steps) {
+  const Value *f = cell_fields((Cell *)r);
+  const uint8_t *sources = steps ? step_sources(steps) : NULL;
+  int n = site->input_count, uses = 0;
+  for (int i = 0; i < n; i++) {
+    Value v = dual_active(s, regs[list[i]]);
+    bool recurs = is_dual(v) && dual_record(v) == r;
+    uint64_t source = recurs ? dual_index(v) : SOURCE_SAME;
+    if (sources && sources[i] != source) return false;
+    if (!recurs && !is_input(f, n, i, v)) return false;
+    uses += recurs;
+  }
+  return r->obj.count == uses;
+}
 
 /* The operators between run on plain values, so no operand may be of two
  * levels; and since the adjoints of inputs are added in turn, no two may be
  * one. */
-bool vm_stretch_fits(const Session *s, const Value *regs, const Word *pc) {
-  const uint16_t *list = ins_list(pc);
+static bool inputs_fit(const Session *s, const Value *regs,
+                       const uint16_t *list, int n) {
   int level = 0, count = 0;
   Value duals[STRETCH_INPUTS];
-  for (unsigned i = 0; i < pc->b; i++) {
+  for (int i = 0; i < n; i++) {
     Value v = dual_active(s, regs[list[i]]);
     if (!is_dual(v)) continue;
-    int of = record_level(dual_record(v));
     if (is_dual(dual_primal(v)) || dual_index(v) > INDEX_MOST ||
-        (count > 0 && of != level))
+        (count > 0 && dual_level(v) != level))
       return false;
     for (int k = 0; k < count; k++)
       if (dual_record(duals[k]) == dual_record(v) &&
           dual_index(duals[k]) == dual_index(v))
         return false;
-    level = of;
+    level = dual_level(v);
     duals[count++] = v;
   }
   return true;
 }
 
-/* An input that may vary, as the stretch finds it. */
-typedef struct Input {
-  Value value;  /* of the register */
-  Value active; /* what it is for the runs under way */
-  Cell *record; /* NULL: it is a constant */
-  uint64_t index;
-} Input;
+/* A step that continues others has inputs like theirs, which fitted. */
+bool vm_stretch_fits(Session *s, const Value *regs, const Word *pc) {
+  const StretchSite *site = pc[1].data;
+  const uint16_t *list = ins_list(pc);
+  s->continued = NULL;
+  Cell *r = record_before(s, site, regs, list);
+  const Cell *steps = r ? cell_fields(r)[RECORD_STEPS].cell : NULL;
+  if (r && continues(s, site, regs, list, r, steps)) s->continued = r;
+  return (s->continued && steps) || inputs_fit(s, regs, list, (int)pc->b);
+}
 
-/* Gives the level at which inputs vary, or 0. */
-static int look_at(const Session *s, const uint16_t *list, int n,
-                   Input *inputs) {
-  int level = 0;
+/* --- In ------------------------------------------------------------------- */
+
+/* The level at which the listed inputs vary, or 0. */
+static int level_of(const Session *s, const uint16_t *list, int n) {
   for (int i = 0; i < n; i++) {
-    Value v = s->regs[list[i]], at = dual_active(s, v);
-    inputs[i] = (Input){.value = v, .active = at};
-    if (!is_dual(at)) continue;
-    inputs[i].record = dual_record(at);
-    inputs[i].index = dual_index(at);
-    level = record_level(dual_record(at));
+    Value v = dual_active(s, s->regs[list[i]]);
+    if (is_dual(v)) return dual_level(v);
   }
-  return level;
+  return 0;
 }
 
 /* A loop that carries a scalar drops its Dual where a stretch begins and makes
@@ -58,7 +103,7 @@ static bool keep_dead(Session *s, Cell *dual) {
   Tensor *t = dual->fields[0].tensor;
   if (s->dead_dual || !obj_unshared(&t->obj) || !buffer_writable(t->buffer))
     return false;
-  clear_field(dual, 1);
+  dual_set(dual, NULL, 0);
   s->dead_dual = dual;
   return true;
 }
@@ -70,32 +115,30 @@ static bool revive_dead(Session *s, DType dtype, Value bits, Cell *record,
   s->dead_dual = NULL;
   bits_store(dtype, dual->fields[0].tensor->data, bits);
   obj_keep(&record->obj);
-  set_field(dual, 1, (Value){.cell = record});
-  dual->fields[2].bits = (uint64_t)index;
+  dual_set(dual, record, index);
   out->cell = dual;
   return true;
 }
 
-/* The value below the record, scalars as bits, and a reference to the record if
- * `keeps`.  Takes the register's value; of a Dual that dies the references pass
- * on. */
-static Value take_primal(Session *s, const Type *type, const Input *input,
-                         bool keeps) {
-  Value value = input->value, primal = input->active, bits;
+/* The value below the record, scalars as bits.  Takes the register's value;
+ * `active` is what that is for the runs under way.  Of a Dual that dies the
+ * references pass on. */
+static Value take_primal(Session *s, const Type *type, Value value,
+                         Value active) {
+  Value primal = active, bits = {.bits = 0};
   bool scalar = type_is_scalar(type), dies = false;
-  if (input->record) {
-    primal = dual_primal(primal);
-    dies = input->active.obj == value.obj && obj_unshared(value.obj);
+  if (is_dual(active)) {
+    primal = dual_primal(active);
+    dies = active.obj == value.obj && obj_unshared(value.obj);
   }
   if (scalar) bits = bits_load((DType)type->dtype, primal.tensor->data);
-  if (dies && !keeps) obj_drop(&s->store, &input->record->obj);
+  if (dies) obj_drop(&s->store, &dual_record(active)->obj);
   if (dies && scalar && keep_dead(s, value.cell)) return bits;
   if (dies) {
     pool_free(&s->store.heap.pool, value.cell,
               sizeof(Cell) + 3 * sizeof(Value));
     if (scalar) tensor_drop(&s->store.heap, primal.tensor);
   } else {
-    if (input->record && keeps) obj_keep(&input->record->obj);
     if (!scalar) obj_keep(primal.obj);
     obj_drop(&s->store, value.obj);
   }
@@ -117,127 +160,107 @@ static Cell *record_new(Session *s, const StretchSite *site, int level) {
 
 /* --- Steps of a loop ------------------------------------------------------ */
 
-/* The record that was made last, if it is of this stretch and an input is its
- * result; or NULL.  No record lies between two steps of one, so that the sweep
- * comes to them one after the other. */
-static Cell *record_before(const Session *s, const StretchSite *site, int level,
-                           const Input *inputs) {
-  uint64_t order = order_at(level, s->record_count);
-  for (int i = 0; i < site->input_count; i++) {
-    Cell *r = inputs[i].record;
-    if (!r || record_order(r) != order) continue;
-    bool same = r->obj.tag == RECORD_OF_STRETCH &&
-                cell_fields(r)[RECORD_SITE].bits == (uint64_t)(uintptr_t)site;
-    return same ? r : NULL;
-  }
-  return NULL;
-}
-
-/* Does this step's input i come from where that of the steps before did? */
-static bool source_fits(const Value *f, int n, int i, const Input *in,
-                        bool recurs) {
-  const Cell *steps = f[RECORD_STEPS].cell;
-  if (steps) {
-    unsigned source = step_sources(steps)[i];
-    if (recurs) return source == in->index;
-    if (source != SOURCE_SAME) return false;
-  }
-  return recurs || (f[RECORD_ARGS + i].cell == in->record &&
-                    (!in->record || input_index(f, n, i) == in->index));
-}
-
-/* Are these inputs all that there is of the record's results, but for those
- * that are the same in all steps? */
-static bool continues(const StretchSite *site, const Cell *r,
-                      const Input *inputs) {
-  const Value *f = cell_fields((Cell *)r);
-  int n = site->input_count, uses = 0;
-  for (int i = 0; i < n; i++) {
-    const Input *in = &inputs[i];
-    bool recurs = in->record == r;
-    if (!source_fits(f, n, i, in, recurs)) return false;
-    if (!recurs) continue;
-    if (in->active.obj != in->value.obj || !obj_unshared(in->value.obj))
-      return false;
-    uses++;
-  }
-  return r->obj.count == uses;
-}
-
 /* A cell for more steps, after those that the record has; false without memory.
  */
-static bool steps_new(Session *s, const StretchSite *site, Cell *r,
-                      const Input *inputs) {
+static bool steps_new(Session *s, const StretchSite *site, const uint16_t *list,
+                      Cell *r) {
   enum { LEAST = 8, MOST = 1 << 13 };
   Cell *older = cell_fields(r)[RECORD_STEPS].cell;
   uint64_t room = LEAST;
   if (older) room = cell_fields(older)[STEPS_COUNT].bits * 2;
   if (room * (uint64_t)site->saved_count > MOST) room /= 2;
-  Cell *c = blank_cell(s, 0, STEPS_SAVED + (int)room * site->saved_count);
+  Cell *c = bare_cell(s, 0, STEPS_SAVED + (int)room * site->saved_count);
   if (!c) return false;
+  memset(cell_fields(c), 0, STEPS_SAVED * sizeof(Value));
   cell_fields(c)[STEPS_ROOM].bits = room;
   uint8_t *sources = (uint8_t *)(cell_fields(c) + STEPS_SOURCES);
-  for (int i = 0; i < site->input_count; i++)
-    sources[i] = inputs[i].record == r ? (uint8_t)inputs[i].index : SOURCE_SAME;
+  for (int i = 0; i < site->input_count; i++) {
+    Value v = dual_active(s, s->regs[list[i]]);
+    bool recurs = is_dual(v) && dual_record(v) == r;
+    sources[i] = recurs ? (uint8_t)dual_index(v) : SOURCE_SAME;
+  }
   if (older) set_field(c, STEPS_OLDER, (Value){.cell = older});
   set_field(r, RECORD_STEPS, (Value){.cell = c});
   return true;
 }
 
-/* What the latest step saved goes to those before it. */
-static void steps_add(const StretchSite *site, Cell *r) {
-  Cell *steps = cell_fields(r)[RECORD_STEPS].cell;
-  Value *f = cell_fields(steps);
-  int count = site->saved_count, first = first_saved(site->input_count);
-  int at = STEPS_SAVED + (int)f[STEPS_COUNT].bits++ * count;
-  const Value *from = cell_fields(r) + first;
-  for (int i = 0; i < count; i++) f[at + i] = from[i];
+/* What the latest step saved goes to those before it, of these fields. */
+static void steps_add(const StretchSite *site, Cell *r, Value *saved,
+                      Value *steps) {
+  int count = site->saved_count;
+  int at = STEPS_SAVED + (int)steps[STEPS_COUNT].bits++ * count;
+  for (int i = 0; i < count; i++) steps[at + i] = saved[i];
   for (uint64_t left = site->saved_objects; left; left &= left - 1) {
     int i = __builtin_ctzll(left);
-    set_field(steps, at + i, f[at + i]);
-    clear_field(r, first + i);
+    set_field(cell_fields(r)[RECORD_STEPS].cell, at + i, saved[i]);
+    clear_field(r, first_saved(site->input_count) + i);
   }
 }
 
-/* The record before, which from now on is that of this step, too: a reference.
- * NULL: there is none, or memory ran out. */
-static Cell *record_of_step(Session *s, const StretchSite *site, int level,
-                            const Input *inputs) {
-  Cell *r = record_before(s, site, level, inputs);
-  if (!r || !continues(site, r, inputs)) return NULL;
-  const Cell *steps = cell_fields(r)[RECORD_STEPS].cell;
-  const Value *f = steps ? cell_fields((Cell *)steps) : NULL;
-  bool full = !f || f[STEPS_COUNT].bits == f[STEPS_ROOM].bits;
-  if (full && !steps_new(s, site, r, inputs)) return NULL;
-  steps_add(site, r);
+/* Do those inputs die that are results of the record? */
+static bool results_die(const Session *s, const StretchSite *site,
+                        const uint16_t *list, const Cell *r) {
+  for (int i = 0; i < site->input_count; i++) {
+    Value v = s->regs[list[i]], at = dual_active(s, v);
+    bool recurs = is_dual(at) && dual_record(at) == r;
+    if (recurs && (at.obj != v.obj || !obj_unshared(v.obj))) return false;
+  }
+  return true;
+}
+
+/* The record that this step continues, which from now on is its own, too: a
+ * reference.  NULL: there is none, or memory ran out. */
+static Cell *record_of_step(Session *s, const StretchSite *site,
+                            const uint16_t *list) {
+  Cell *r = s->continued;
+  if (!r || again_blanks(s, record_level(r))) return NULL;
+  if (!results_die(s, site, list, r)) return NULL;
+  Value *f = cell_fields(r);
+  Cell *steps = f[RECORD_STEPS].cell;
+  Value *at = steps ? cell_fields(steps) : NULL;
+  if (!at || at[STEPS_COUNT].bits == at[STEPS_ROOM].bits) {
+    if (!steps_new(s, site, list, r)) return NULL;
+    at = cell_fields(f[RECORD_STEPS].cell);
+  }
+  steps_add(site, r, f + first_saved(site->input_count), at);
   obj_keep(&r->obj);
   return r;
 }
 
 /* --- The instructions ----------------------------------------------------- */
 
+/* The record of a run that begins here, or `none` where nothing varies; NULL:
+ * memory ran out. */
+static Cell *record_begun(Session *s, const StretchSite *site,
+                          const uint16_t *list, int n) {
+  int level = level_of(s, list, n);
+  if (level == 0) return site->none;
+  if (again_blanks(s, level))
+    return again_blank(s, level, site->stretch->out_count);
+  Cell *r = record_new(s, site, level);
+  if (!r) return NULL;
+  for (int i = 0; i < n; i++) {
+    Value v = dual_active(s, s->regs[list[i]]);
+    if (!is_dual(v)) continue;
+    obj_keep(&dual_record(v)->obj);
+    set_field(r, RECORD_ARGS + i, (Value){.cell = dual_record(v)});
+    set_input_index(cell_fields(r), n, i, dual_index(v));
+  }
+  return r;
+}
+
 bool vm_stretch_in(Session *s, const Word *pc) {
   const StretchSite *site = pc[1].data;
-  const Stretch *stretch = site->stretch;
   const uint16_t *list = ins_list(pc);
   int n = (int)pc->b;
   if (!again_look(s)) return false;
-  Input inputs[STRETCH_INPUTS];
-  int level = look_at(s, list, n, inputs);
-  Cell *r = site->none, *made = NULL;
-  bool blank = level > 0 && again_blanks(s, level);
-  if (blank) r = again_blank(s, level, stretch->out_count);
-  else if (level > 0) {
-    r = record_of_step(s, site, level, inputs);
-    if (!r) r = made = record_new(s, site, level);
-  }
+  Cell *r = record_of_step(s, site, list);
+  if (!r) r = record_begun(s, site, list, n);
   if (!r) return vm_out_of_memory(s);
   for (int i = 0; i < n; i++) {
-    const Input *in = &inputs[i];
-    s->regs[list[n + i]] = take_primal(s, stretch->types[i], in, made);
-    if (!made || !in->record) continue;
-    set_field(r, RECORD_ARGS + i, (Value){.cell = in->record});
-    set_input_index(cell_fields(r), n, i, in->index);
+    Value v = s->regs[list[i]];
+    s->regs[list[n + i]] =
+        take_primal(s, site->stretch->types[i], v, dual_active(s, v));
   }
   s->regs[pc->a].cell = r;
   return true;
@@ -274,19 +297,13 @@ static void unwrap(Session *s, const Type *type, Value v, Value out) {
   obj_drop(&s->store, out.obj);
 }
 
-static void set_number(Cell *r, uint64_t number) {
-  cell_fields(r)[RECORD_ORDER].bits = order_at(record_level(r), number);
-}
-
 /* What the sweep reads goes from the listed registers to the record. */
 static void save(const Session *s, const StretchSite *site,
-                 const uint16_t *list, Cell *r) {
-  int first = first_saved(site->input_count);
-  Value *f = cell_fields(r) + first;
-  for (int i = 0; i < site->saved_count; i++) f[i] = s->regs[list[i]];
+                 const uint16_t *list, Cell *r, Value *saved) {
+  for (int i = 0; i < site->saved_count; i++) saved[i] = s->regs[list[i]];
   for (uint64_t left = site->saved_objects; left; left &= left - 1) {
     int i = __builtin_ctzll(left);
-    set_field(r, first + i, f[i]);
+    set_field(r, first_saved(site->input_count) + i, saved[i]);
   }
 }
 
@@ -304,13 +321,14 @@ bool vm_stretch_out(Session *s, const Word *pc) {
   const uint16_t *from = list + site->saved_count, *to = list + pc->b;
   Cell *record = s->regs[pc->a].cell;
   Cell *r = record == site->none ? NULL : record;
+  Value *f = r ? cell_fields(r) : NULL;
   Value outs[STRETCH_OUTS];
   int made = 0, count = stretch->out_count;
   for (; made < count; made++) {
     const Type *type = stretch->types[stretch->outs[made]];
     if (!wrap(s, type, s->regs[from[made]], r, made, &outs[made])) break;
   }
-  if (r) set_number(r, ++s->record_count);
+  if (f) f[RECORD_ORDER].bits = order_at(record_level(r), ++s->record_count);
   if (made < count || (r && !again_made(s, r))) {
     while (made-- > 0)
       unwrap(s, stretch->types[stretch->outs[made]], s->regs[from[made]],
@@ -318,7 +336,7 @@ bool vm_stretch_out(Session *s, const Word *pc) {
     return vm_out_of_memory(s);
   }
   if (!r || record_is_blank(r)) drop_saved(s, site, list);
-  else save(s, site, list, r);
+  else save(s, site, list, r, f + first_saved(site->input_count));
   for (int i = 0; i < count; i++) s->regs[to[i]] = outs[i];
   if (r) obj_drop(&s->store, &r->obj);
   return true;

@@ -4,7 +4,9 @@
  *
  * Which rule serves a step, where its arguments come from and where its parts
  * go is planned once, and holds as long as the same adjoints are zero: in a
- * loop of many steps, from the second that is swept to the last but one. */
+ * loop of many steps, from the second that is swept to the last but one.  Where
+ * moreover all is scalars, steps that lie side by side are a row: the machine
+ * goes from one to the next by an instruction, without leaving its loop. */
 #include "vm/stretch.h"
 
 /* The adjoint that a rule takes: of a result or an input. */
@@ -12,6 +14,18 @@ typedef struct Taken {
   Part *part;
   const Type *type;
 } Taken;
+
+/* Steps whose rule takes and gives nothing but bits, each the adjoints that the
+ * one before gave. */
+typedef struct StepRow {
+  Value *window;      /* of the rule */
+  const Value *saved; /* by the step that was swept last */
+  uint64_t left;      /* steps to go */
+  int stride; /* from a step's saved values to those of the one before */
+  int read_count, taken_count;
+  const uint8_t *reads;       /* of the saved values */
+  uint8_t from[RESULTS_MOST]; /* the result that is each adjoint */
+} StepRow;
 
 /* A step under way: its saved values are fields of `cell`, from `at` on. */
 typedef struct SweptStep {
@@ -31,6 +45,8 @@ typedef struct SweptStep {
   int read_count, taken_count;
   uint8_t reads[RULE_ARGS_MOST]; /* of the saved values */
   Taken taken[RULE_ARGS_MOST];
+  bool in_row; /* the next step may follow in a row: */
+  StepRow row;
 } SweptStep;
 
 /* --- Inputs --------------------------------------------------------------- */
@@ -111,6 +127,34 @@ static void take(SweptStep *step, const Type *type, Part *part) {
   step->taken[step->taken_count++] = (Taken){part, type};
 }
 
+/* Which of the rule's results is this adjoint of the next step's; -1: none, or
+ * it is no bits. */
+static int result_for(const SweptStep *step, const Part *part) {
+  const StretchSweep *sweep = &step->rule->sweep;
+  for (int i = 0; i < sweep->part_count; i++)
+    if (step->inputs[sweep->parts[i].input] == part)
+      return sweep->parts[i].kind == PART_SUM ? i : -1;
+  return -1;
+}
+
+/* Does every step take bits, namely what the one before gave? */
+static bool plan_row(SweptStep *step) {
+  const StretchRule *rule = step->rule;
+  bool bits = !step->w->dual && step->site->saved_objects == 0;
+  if (!bits || !rule->plain || rule->plain->result_count == 0) return false;
+  if (rule->sweep.part_count != step->taken_count) return false;
+  step->row = (StepRow){.stride = step->site->saved_count,
+                        .read_count = step->read_count,
+                        .taken_count = step->taken_count,
+                        .reads = step->reads};
+  for (int i = 0; i < step->taken_count; i++) {
+    int from = result_for(step, step->taken[i].part);
+    if (from < 0 || !type_is_scalar(step->taken[i].type)) return false;
+    step->row.from[i] = (uint8_t)from;
+  }
+  return true;
+}
+
 /* False after a fault. */
 static bool make_plan(SweptStep *step) {
   Session *s = step->w->s;
@@ -133,6 +177,7 @@ static bool make_plan(SweptStep *step) {
       take(step, stretch->types[stretch->outs[i]], &step->a->of[i]);
   for (int i = 0; i < step->n; i++)
     if (step->key.sums >> i & 1) take(step, stretch->types[i], step->inputs[i]);
+  step->in_row = plan_row(step);
   return true;
 }
 
@@ -240,6 +285,48 @@ static bool add_part(SweptStep *step, StretchPart part, const Type *type,
   return part_add_product(s, to, a, b);
 }
 
+/* --- Rows of steps ------------------------------------------------------- */
+
+Value *vm_next_step(const Session *s, const Word *pc) {
+  StepRow *row = (StepRow *)(uintptr_t)pc[1].word;
+  if (row->left == 0) return NULL;
+  row->left--;
+  row->saved -= row->stride;
+  Value *to = row->window;
+  for (int i = 0; i < row->read_count; i++) *to++ = row->saved[row->reads[i]];
+  for (int i = 0; i < row->taken_count; i++) *to++ = s->left[row->from[i]];
+  return row->window;
+}
+
+/* Steps that may follow in a row: those before it in the cell, but for the
+ * first of all, whose inputs are others. */
+static uint64_t row_length(const SweptStep *step) {
+  if (!step->in_row || step->left == 0) return 0;
+  bool has_first = !cell_fields(step->cell)[STEPS_OLDER].cell;
+  return has_first ? step->left - 1 : step->left;
+}
+
+/* Sweeps the step whose arguments are in the window and those of its row; the
+ * last of them is then the step under way.  False after a fault. */
+static bool sweep_row(SweptStep *step, Function *g, Value *window) {
+  uint64_t length = row_length(step);
+  if (length == 0) return sweep_invoke(step->w, g, window);
+  StepRow *row = &step->row;
+  row->window = window;
+  row->saved = cell_fields(step->cell) + step->at;
+  row->left = length;
+  const Word entry[] = {{.op = INS_call_unboxed, .c = RESULTS_MOST},
+                        {.function = g},
+                        {.regs = {0, 1, 2, 3}},
+                        {.op = INS_next_step},
+                        {.word = (uint64_t)(uintptr_t)row},
+                        {.op = INS_halt}};
+  if (!sweep_enter(step->w, g, window, entry)) return false;
+  step->left -= length;
+  step->at -= (int)length * row->stride;
+  return true;
+}
+
 /* False after a fault. */
 static bool sweep_step(SweptStep *step) {
   Sweep *w = step->w;
@@ -257,7 +344,7 @@ static bool sweep_step(SweptStep *step) {
     return vm_fault(s, E0702, "recursion too deep: no room for a rule");
   if (!put_arguments(step, window, &count))
     return sweep_drop_arguments(s, g, window, count);
-  if (!sweep_invoke(w, g, window)) return false;
+  if (!sweep_row(step, g, window)) return false;
   const Type *const *types = sweep->function->type->result->args;
   Given given;
   given_start(s, g, &given);
@@ -334,6 +421,7 @@ bool sweep_stretch(Sweep *w, Adjoint *a, bool last) {
   step.sources = steps ? step_sources(steps) : NULL;
   step.rule = NULL;
   step.read_count = step.taken_count = 0;
+  step.in_row = false;
   for (bool any;; step_back(&step, last)) {
     if (!settle(&step, &any)) return false;
     if (!any) return true;

@@ -91,6 +91,8 @@ Value sweep_argument(Sweep *w, const Type *type, Value v);
  * Its result, or the fields of an unboxed one, are then in s->left.  After a
  * fault everything is unwound. */
 bool sweep_invoke(Sweep *w, Function *f, Value *window);
+/* Likewise, from the call that `entry` begins with. */
+bool sweep_enter(Sweep *w, Function *f, Value *window, const Word *entry);
 /* Drops the arguments of a call that will not happen.  Always false. */
 bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
                           int count);

@@ -142,8 +142,7 @@ bool swept_end(Sweep *w) {
   return ok;
 }
 
-/* --- The second
- * --------------------------------------------------------------- */
+/* --- The second sweep ---------------------------------------------------- */
 
 bool swept_again(SweptRegion *r, Sweep *w) {
   Session *s = r->s;

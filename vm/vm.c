@@ -273,18 +273,20 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
  * questions at once (are the frames full, is the depth reached, was a stop
  * asked for: session_set_frame_limit), and the window against the end of the
  * segment.  Where either fails, vm_call() finds out which. */
-#define ENTER(callee, start, at)                            \
+#define ENTER(callee, start, at) ENTER_FROM(callee, start, at, pc + 2)
+/* Likewise, to return to `back`. */
+#define ENTER_FROM(callee, start, at, back)                 \
   do {                                                      \
     Function *f = (callee);                                 \
     Value *window = (at);                                   \
     const Word *code = (start);                             \
     if (RARELY(fp >= frame_limit(s) ||                      \
                window + function_regs(f) > s->stack_end)) { \
-      SLOW(vm_call(s, f, window, pc + 2));                  \
+      SLOW(vm_call(s, f, window, back));                    \
       LOAD();                                               \
       DISPATCH();                                           \
     }                                                       \
-    *fp++ = (Frame){pc + 2, R};                             \
+    *fp++ = (Frame){back, R};                               \
     R = window;                                             \
     pc = code;                                              \
     DISPATCH();                                             \
@@ -577,7 +579,7 @@ dispatch:
     CASE(dual_op) : SLOW(vm_dual_op(s, pc));
     NEXT(SITE_UNITS(OpSite));
     CASE(stretch_fits) : A = of_bool(vm_stretch_fits(s, R, pc));
-    NEXT(1 + (pc->b + 3) / 4);
+    NEXT(2 + (pc->b + 3) / 4);
     CASE(stretch_in) : SLOW(vm_stretch_in(s, pc));
     NEXT(2 + (pc->b + pc->c + 3) / 4);
     CASE(stretch_out) : SLOW(vm_stretch_out(s, pc));
@@ -608,6 +610,11 @@ dispatch:
     NEXT(2);
     CASE(pull) : SLOW(vm_pull(s, pc));
     NEXT(ins_length(pc));
+    CASE(next_step) : {
+      Value *at = vm_next_step(s, pc);
+      if (!at) NEXT(2);
+      ENTER_FROM(pc[-2].function, function_code(f), at, pc - 1);
+    }
 
     /* --- Mutable cells --- */
     CASE(ref) : SLOW(vm_ref(s, pc));
@@ -654,6 +661,10 @@ dispatch:
     CASE(div_f32) : A = of_f32(B.f32 / C.f32);
     NEXT(1);
     CASE(div_f64) : A = of_f64(B.f64 / C.f64);
+    NEXT(1);
+    CASE(neg_f32) : A = of_f32(-B.f32);
+    NEXT(1);
+    CASE(neg_f64) : A = of_f64(-B.f64);
     NEXT(1);
     CASE(and_bool) : A = of_bool(B.b && C.b);
     NEXT(1);

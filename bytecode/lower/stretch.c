@@ -303,7 +303,7 @@ static void put_stretch(Stretches *s, const Making *m) {
   l->span = site->span;
   Label slow = label_new(l), end = label_new(l);
   Reg fits = reg_new(l, false), record = reg_new(l, true);
-  put(l, INS_stretch_fits, fits, (uint32_t)n, 0);
+  put_word(l, INS_stretch_fits, fits, (uint32_t)n, 0, site);
   for (int v = 0; v < n; v++) put_listed(l, 'u', m->regs[v]);
   put(l, INS_unless, fits, 0, slow);
   put_word(l, INS_stretch_in, record, (uint32_t)n, (uint32_t)n, site);

@@ -176,4 +176,28 @@ for (['@weights(40000, Weights(%a, %b, %c))', '2M', 2.1],
          "made again $most times at most");
 }
 
+# Loops of scalars, whose steps share a record.  What the loop after the write
+# makes is kept, while the steps of the loop before it are computed again.
+my $flows = spew(scratch('flows.rly'), <<'END');
+def @flow(%n: int32, %x: float32, %v: float64, %h: float32) -> float32 {
+  if (%n == 0) { %x } else {
+    let %d = (%x * %x * %x - %x) * cast(%v, dtype="float32");
+    @flow(%n - 1, %x - %h * %d, negative(%v) * 0.999f64, %h) }
+}
+let @seen = ref(0);
+def @two(%x: float32, %v: float64, %h: float32) -> float32 {
+  let %y = @flow(3000, %x, %v, %h);
+  ref_write(@seen, 1);
+  @flow(5, %y, %v, %h)
+}
+grad(@two)(0.5f, 2f64, 0.001f);
+END
+my $kept = rly($flows);
+is($kept->{status}, 0, 'two loops of scalars are differentiated');
+for my $memory (1, '4k', '10k', '20k', '100k') {
+  my $run = rly('run', '--stats', '--tape-memory', $memory, $flows);
+  is($run->{out}, $kept->{out}, "loops of scalars, $memory");
+  like($run->{err}, qr/^recomputed\t[1-9]/m, 'parts were computed again');
+}
+
 done_testing;

@@ -4,11 +4,14 @@
  * A product's sweep is two products, of which a weight's waits for those of the
  * other steps; so two to three times the value is what the arithmetic takes,
  * and the rest is the mechanism.  It is most of the small LSTM and all of the
- * loop of scalars. */
+ * loop of scalars.
+ *
+ * The last row compares the gradient of a long loop within a small tape with
+ * that by the whole tape, of some 50 MB. */
 #include "bench/bench.h"
 #include "bench/guest.h"
 
-enum { ARGS = 8, STEPS = 100, SCALAR_STEPS = 1000000 };
+enum { ARGS = 8, STEPS = 100, SCALAR_STEPS = 1000000, DENSE_STEPS = 100000 };
 
 /* A row measures two functions of the same arguments. */
 typedef struct Figure {
@@ -18,6 +21,7 @@ typedef struct Figure {
   double parts; /* by what the time of a call is divided */
   double scale;
   const char *unit;
+  size_t tape; /* bytes for the gradient's; 0: no limit */
 } Figure;
 
 #define LSTM(I, H, B, suffix)                                             \
@@ -26,7 +30,7 @@ typedef struct Figure {
         "grad.lstm_" #I "_" #H "_T100" suffix "@value", "lstm_value",     \
         "lstm_gradient", -1, {{STEPS, B, I}, {B, H},  {B, H}, {4 * H, I}, \
                               {4 * H, H},    {4 * H}, {4 * H}},           \
-        STEPS, 1e6, "us"                                                  \
+        STEPS, 1e6, "us", 0                                               \
   }
 
 static const Figure figures[] = {
@@ -41,7 +45,8 @@ static const Figure figures[] = {
      {{1, 300}, {450, 300}, {450, 150}, {450}, {150, 300}, {150, 150}, {150}},
      63,
      1e6,
-     "us"},
+     "us",
+     0},
     {"grad.mlp_784_512_10_b64",
      "grad.mlp_784_512_10_b64@value",
      "mlp_value",
@@ -50,7 +55,8 @@ static const Figure figures[] = {
      {{64, 784}, {64, 10}, {512, 784}, {512}, {10, 512}, {10}},
      1,
      1e6,
-     "us"},
+     "us",
+     0},
     {"grad.scalar_step",
      "grad.scalar_step@value",
      "flow_value",
@@ -59,7 +65,18 @@ static const Figure figures[] = {
      {{0}},
      SCALAR_STEPS,
      1e9,
-     "ns"},
+     "ns",
+     0},
+    {"grad.dense_64_step_16M",
+     "grad.dense_64_step_16M@tape",
+     "dense_gradient",
+     "dense_gradient",
+     DENSE_STEPS,
+     {{1, 64}, {64, 64}, {64}},
+     DENSE_STEPS,
+     1e9,
+     "ns",
+     16 << 20},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 
@@ -72,11 +89,20 @@ static bool start(Guest *g, const Figure *f, const char *entry) {
   return true;
 }
 
+/* Limits the tape, if that is asked for. */
+static bool limit_tape(const Guest *g, size_t bytes) {
+  rly_options limits = {.size = sizeof limits};
+  if (!bytes) return true;
+  if (rly_session_limits(g->session, &limits) != RLY_OK) return false;
+  limits.tape_memory = bytes;
+  return rly_session_set_limits(g->session, &limits) == RLY_OK;
+}
+
 /* Rows are measured one after the other, since a call may take a second. */
 static bool measure(const Figure *f) {
   Guest value, gradient;
   bool ok = start(&value, f, f->value);
-  ok = start(&gradient, f, f->gradient) && ok;
+  ok = start(&gradient, f, f->gradient) && limit_tape(&gradient, f->tape) && ok;
   Work works[2] = {{.run = guest_call, .data = &gradient},
                    {.run = guest_call, .data = &value, .beside = works}};
   if (ok) bench_turns(works, 2);

@@ -14,6 +14,16 @@
 static const char *const names[] = {SYSTEM_LIBRARY("libzip", "5"),
                                     SYSTEM_LIBRARY("libzip", "4")};
 
+/* A library for another C library than the program's cannot be loaded, and
+ * Debian's packages are for glibc. */
+#ifdef __GLIBC__
+static const char hint[] =
+    "install the Debian package libzip4 (libzip5 since Debian 13)";
+#else
+static const char hint[] =
+    "install libzip, built for the C library of this program";
+#endif
+
 static void *find_library(void) {
   void *library = NULL;
   for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
@@ -38,7 +48,7 @@ bool libzip_load(Libzip *z, const char *path, DiagCode code, Diags *diags) {
   if (z->library && find_functions(z)) return true;
   Diag *d = diag_error(diags, code, SPAN_NONE,
                        "%s is an archive, and libzip cannot be loaded", path);
-  diag_hint(d, "install the Debian package libzip4 (libzip5 since Debian 13)");
+  diag_hint(d, hint);
   libzip_unload(z);
   return false;
 }

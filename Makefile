@@ -58,6 +58,7 @@ DEB_PACKAGES   := debhelper dh-python lintian fakeroot python3-all reuse \
 WEB_PACKAGES   := clang lld llvm wasi-libc libclang-rt-dev-wasm32 dpkg-dev \
                   python3-minimal binaryen \
                   brotli $(if $(shell command -v node),,nodejs npm)
+TREE_SITTER_PACKAGES := libtree-sitter-dev
 VSCODE_PACKAGES := unzip $(if $(shell command -v node),,nodejs npm)
 MUSL_PACKAGES  := musl-tools dpkg-dev
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
@@ -490,6 +491,9 @@ deps-vscode:    ## install what packages and tests the extension for VS Code
 	@cd build/deps/vscode && npm ci --ignore-scripts --no-audit --no-fund \
 	  --loglevel=error
 
+deps-tree-sitter: ## install what compiles and tests the parser for editors
+	@.ci/deps $(TREE_SITTER_PACKAGES)
+
 deps-fftw:      ## install the FFT of an example, which a test builds
 	@.ci/deps $(FFTW_PACKAGES)
 
@@ -604,6 +608,22 @@ vscode:         ## build/vscode/rly-VERSION.vsix, the extension for VS Code
 	@mkdir -p build/vscode
 	@node editors/vscode/build.mjs $(VERSION) build/vscode/rly-$(VERSION).vsix
 	@echo build/vscode/rly-$(VERSION).vsix
+
+# A folder as editors want one: src/ holds all that a compiler needs, and Neovim
+# takes the whole folder as a place of its 'runtimepath'.
+tree := build/tree-sitter
+tree-sitter:    ## build/tree-sitter: a parser and queries for editors
+	@[ -f /usr/include/tree_sitter/parser.h ] || \
+	  { echo 'make tree-sitter needs a header: make deps-tree-sitter'; exit 1; }
+	@mkdir -p $(tree)/src/tree_sitter $(tree)/parser $(tree)/queries/rly
+	@cp /usr/include/tree_sitter/parser.h $(tree)/src/tree_sitter/
+	@cp editors/tree-sitter/queries/*.scm $(tree)/queries/rly/
+	@editors/tree-sitter/generate > $(tree)/src/parser.c.new
+	@mv $(tree)/src/parser.c.new $(tree)/src/parser.c
+	$(Q)$(CC) -std=c11 -O2 -Wall -Wextra $(if $(WERROR),-Werror) -fPIC -shared \
+	  -I$(tree)/src $(tree)/src/parser.c -o $(tree)/parser/rly.so
+	$(Q)$(CC) -std=c11 -O2 -Wall -Wextra $(if $(WERROR),-Werror) -I$(tree)/src \
+	  tests/tree_sitter/read.c $(tree)/src/parser.c -ltree-sitter -o $(tree)/read
 
 musl:           ## build/musl/rly, with musl, warnings as errors, and its tests
 	@tests/musl/run
@@ -740,6 +760,8 @@ completions := bash:$(data)/bash-completion/completions/rly \
                fish:$(data)/fish/vendor_completions.d/rly.fish
 vimfiles    := $(patsubst editors/vim/%,%,$(wildcard editors/vim/*/rly.*))
 vims        := $(data)/vim/vimfiles $(data)/nvim/site
+treefiles   := parser/rly.so $(patsubst editors/tree-sitter/queries/%,\
+                 queries/rly/%,$(wildcard editors/tree-sitter/queries/*.scm))
 emacs       := $(data)/emacs/site-lisp/rly-mode.el
 below = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 fill  = perl docs/man/fill PREFIX=$(PREFIX) VERSION=$(VERSION) \
@@ -766,6 +788,8 @@ install: all lib ## into $(DESTDIR)$(PREFIX); places above in the Makefile
 	for folder in $(vims); do for file in $(vimfiles); do \
 	  install -D -m 644 editors/vim/$$file $$folder/$$file; done; done
 	install -D -m 644 editors/emacs/rly-mode.el $(emacs)
+	if [ -f $(tree)/parser/rly.so ]; then for file in $(treefiles); do \
+	  install -D -m 644 $(tree)/$$file $(data)/nvim/site/$$file; done; fi
 	if [ -d build/web ]; then install -d $(data)/rly && \
 	  cp -R build/web $(data)/rly/; fi
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
-# The lexers for Pygments, highlight.js and VS Code, over programs of the
-# suites, the library and the examples: what the server calls a keyword, a
-# number, a string or a comment is one there, and nothing else is.  A sample;
+# The lexers for Pygments, highlight.js and VS Code, and the colours of
+# tree-sitter's parser, over programs of the suites, the library and the
+# examples: what the server calls a keyword, a number, a string or a comment is
+# one there, and nothing else is.  A sample;
 # `make sweep` takes all 3,851.
 use strict;
 use warnings;
@@ -17,6 +18,9 @@ my %lexers = (
   'highlight.js' => [['node', 'tests/lexers/classes.mjs'],
                      'test -d build/deps/npm/node_modules/highlight.js'
                      . ' && node --version'],
+  'tree-sitter' => [['build/tree-sitter/read', 'classes',
+                     'editors/tree-sitter/queries/highlights.scm'],
+                    'test -x build/tree-sitter/read'],
   TextMate => [['node', 'tests/lexers/textmate.mjs'],
                'test -d build/deps/vscode/node_modules/vscode-textmate'
                . ' && node --version'],

@@ -807,6 +807,7 @@ uninstall:      ## remove what `make install` with the same settings put there
 	  $(foreach row,$(completions),$(lastword $(subst :, ,$(row)))) \
 	  $(foreach folder,$(vims),$(addprefix $(folder)/,$(vimfiles)))
 	rm -rf $(data)/rly/web
+	rmdir $(data)/rly $(bin)/../lib/rly 2>/dev/null || :
 
 # What is kept in git, and in gen/ what re2c, lemon and protoc-c make of it:
 # who builds from the archive needs none of them.

@@ -93,6 +93,7 @@ ok(-s "$root/usr/share/$_", "$_ is installed")
          emacs/site-lisp/rly-mode.el);
 make("uninstall $places");
 is(`find $root ! -type d`, '', 'make uninstall leaves no file');
+is(`find $root -type d -name rly`, '', 'nor a folder of our own');
 
 # --- The archive -------------------------------------------------------------
 

@@ -81,11 +81,13 @@ my %may = ('base/system_linux.o' => qr/.*/,
 my (@objects, @refused, %used);
 find({no_chdir => 1, wanted => sub {
   push @objects, $_
-    if /\.o$/ && !m{^\Q$build\E/(?:tests|bench|fuzz|deps|libedit)/};
+    if /\.o$/ && !m{^\Q$build\E/(?:tests|bench|fuzz|deps)/};
 }}, $build);
+# With _FORTIFY_SOURCE a function's name may stand within __NAME_chk.
 open my $nm, '-|', 'nm', '-A', '-u', sort @objects or die "nm: $!\n";
 while (<$nm>) {
-  my ($name, $symbol) = m{^\Q$build\E/(\S+?): +U (?:__)?(\w+)} or next;
+  my ($name, $symbol) =
+    m{^\Q$build\E/(\S+?): +U (?:__)?(\w+?)(?:_chk)?$} or next;
   next if $symbol !~ /^(?:$foreign)$/;
   if ($symbol =~ ($may{$name} // qr/(?!)/)) { $used{$symbol} = 1 }
   else { push @refused, "$name needs $symbol" }

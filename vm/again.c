@@ -263,8 +263,8 @@ void again_begin(Session *s, bool counted) {
 
 void again_forget(Session *s) {
   set_region(s, NULL);
-  if (s->dead_dual) obj_drop(&s->store, &s->dead_dual->obj);
-  s->dead_dual = NULL;
+  while (s->dead_count > 0)
+    obj_drop(&s->store, &s->dead_duals[--s->dead_count]->obj);
   s->again = (Again){.next = UINT64_MAX, .wanted = UINT64_MAX};
 }
 

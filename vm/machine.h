@@ -80,6 +80,9 @@ typedef struct Observer {
   void (*free)(struct Observer *o, Session *s);
 } Observer;
 
+/* The Duals of scalars that a session keeps for the next ones. */
+enum { DEAD_DUALS = 4 };
+
 struct Session {
   Store store;
   Code *code;
@@ -116,8 +119,9 @@ struct Session {
   bool unwound;          /* everything is, after a fault */
   int level;             /* of differentiation within differentiation */
   uint64_t record_count; /* of operators, so far */
-  /* The Dual of a scalar that died, for the next one (stretch.c); or NULL. */
-  Cell *dead_dual;
+  /* The Duals of scalars that died, for the next ones (stretch.c). */
+  Cell *dead_duals[DEAD_DUALS];
+  int dead_count;
   /* The record that the stretch about to begin continues (stretch.c); or NULL.
    */
   Cell *continued;

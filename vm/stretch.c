@@ -24,29 +24,28 @@ static Cell *record_before(const Session *s, const StretchSite *site,
   return NULL;
 }
 
-/* Is `v` input i of the record, of fields f? */
-static bool is_input(const Value *f, int n, int i, Value v) {
-  const Cell *input = f[RECORD_ARGS + i].cell;
-  if (!is_dual(v)) return !input;
-  return input == dual_record(v) && input_index(f, n, i) == dual_index(v);
-}
-
 /* Are these inputs all that there is of the record's results, but for those
- * that are the same in all steps?  And are they what those of the steps before,
- * if there are any, are? */
+ * that are the same in all steps?  And are they what those of the
+ * steps before, if there are any, are? */
 static bool continues(const Session *s, const StretchSite *site,
                       const Value *regs, const uint16_t *list, const Cell *r,
                       const Cell *steps) {
   const Value *f = cell_fields((Cell *)r);
   const uint8_t *sources = steps ? step_sources(steps) : NULL;
   int n = site->input_count, uses = 0;
+  if (record_level((Cell *)r) > s->level) return false;
   for (int i = 0; i < n; i++) {
-    Value v = dual_active(s, regs[list[i]]);
-    bool recurs = is_dual(v) && dual_record(v) == r;
-    uint64_t source = recurs ? dual_index(v) : SOURCE_SAME;
+    Value v = regs[list[i]];
+    const Cell *of = is_dual(v) ? dual_record(v) : NULL;
+    uint64_t source = SOURCE_SAME;
+    if (of == r) {
+      source = dual_index(v);
+      uses++;
+    } else if (of != f[RECORD_ARGS + i].cell ||
+               (of && dual_index(v) != input_index(f, n, i))) {
+      return false;
+    }
     if (sources && sources[i] != source) return false;
-    if (!recurs && !is_input(f, n, i, v)) return false;
-    uses += recurs;
   }
   return r->obj.count == uses;
 }
@@ -96,28 +95,41 @@ static int level_of(const Session *s, const uint16_t *list, int n) {
   return 0;
 }
 
-/* A loop that carries a scalar drops its Dual where a stretch begins and makes
- * another where it ends.  Of a Dual that dies and whose record is taken care
- * of, the memory and that of the scalar below it serve the next one. */
+/* A loop that carries scalars drops their Duals where a stretch begins and
+ * makes others where it ends.  Of a Dual that dies and whose record is taken
+ * care of, the memory and that of the scalar below it serve the next one of the
+ * dtype. */
 static bool keep_dead(Session *s, Cell *dual) {
   Tensor *t = dual->fields[0].tensor;
-  if (s->dead_dual || !obj_unshared(&t->obj) || !buffer_writable(t->buffer))
+  if (s->dead_count == DEAD_DUALS || !obj_unshared(&t->obj) ||
+      !buffer_writable(t->buffer))
     return false;
   dual_set(dual, NULL, 0);
-  s->dead_dual = dual;
+  s->dead_duals[s->dead_count++] = dual;
   return true;
 }
 
 static bool revive_dead(Session *s, DType dtype, Value bits, Cell *record,
                         int index, Value *out) {
-  Cell *dual = s->dead_dual;
-  if (!dual || dual->fields[0].tensor->dtype != dtype) return false;
-  s->dead_dual = NULL;
-  bits_store(dtype, dual->fields[0].tensor->data, bits);
+  int i = s->dead_count - 1;
+  while (i >= 0 && s->dead_duals[i]->fields[0].tensor->dtype != dtype) i--;
+  if (i < 0) return false;
+  Cell *dual = s->dead_duals[i];
+  s->dead_duals[i] = s->dead_duals[--s->dead_count];
+  void *to = dual->fields[0].tensor->data;
+  if (dtype == DT_FLOAT32) memcpy(to, &bits.f32, sizeof bits.f32);
+  else bits_store(dtype, to, bits);
   obj_keep(&record->obj);
   dual_set(dual, record, index);
   out->cell = dual;
   return true;
+}
+
+static inline Value scalar_bits(const Tensor *t, DType dtype) {
+  Value v = {.bits = 0};
+  if (dtype != DT_FLOAT32) return bits_load(dtype, t->data);
+  memcpy(&v.f32, t->data, sizeof v.f32);
+  return v;
 }
 
 /* The value below the record, scalars as bits.  Takes the register's value;
@@ -131,7 +143,7 @@ static Value take_primal(Session *s, const Type *type, Value value,
     primal = dual_primal(active);
     dies = active.obj == value.obj && obj_unshared(value.obj);
   }
-  if (scalar) bits = bits_load((DType)type->dtype, primal.tensor->data);
+  if (scalar) bits = scalar_bits(primal.tensor, (DType)type->dtype);
   if (dies) obj_drop(&s->store, &dual_record(active)->obj);
   if (dies && scalar && keep_dead(s, value.cell)) return bits;
   if (dies) {
@@ -175,7 +187,7 @@ static bool steps_new(Session *s, const StretchSite *site, const uint16_t *list,
   cell_fields(c)[STEPS_ROOM].bits = room;
   uint8_t *sources = (uint8_t *)(cell_fields(c) + STEPS_SOURCES);
   for (int i = 0; i < site->input_count; i++) {
-    Value v = dual_active(s, s->regs[list[i]]);
+    Value v = s->regs[list[i]];
     bool recurs = is_dual(v) && dual_record(v) == r;
     sources[i] = recurs ? (uint8_t)dual_index(v) : SOURCE_SAME;
   }
@@ -184,26 +196,13 @@ static bool steps_new(Session *s, const StretchSite *site, const uint16_t *list,
   return true;
 }
 
-/* What the latest step saved goes to those before it, of these fields. */
-static void steps_add(const StretchSite *site, Cell *r, Value *saved,
-                      Value *steps) {
-  int count = site->saved_count;
-  int at = STEPS_SAVED + (int)steps[STEPS_COUNT].bits++ * count;
-  for (int i = 0; i < count; i++) steps[at + i] = saved[i];
-  for (uint64_t left = site->saved_objects; left; left &= left - 1) {
-    int i = __builtin_ctzll(left);
-    set_field(cell_fields(r)[RECORD_STEPS].cell, at + i, saved[i]);
-    clear_field(r, first_saved(site->input_count) + i);
-  }
-}
-
-/* Do those inputs die that are results of the record? */
-static bool results_die(const Session *s, const StretchSite *site,
+/* Do those inputs die that are results of the record?  One that is read after
+ * the stretch has another reference only from here on. */
+static bool results_die(const Value *regs, const StretchSite *site,
                         const uint16_t *list, const Cell *r) {
   for (int i = 0; i < site->input_count; i++) {
-    Value v = s->regs[list[i]], at = dual_active(s, v);
-    bool recurs = is_dual(at) && dual_record(at) == r;
-    if (recurs && (at.obj != v.obj || !obj_unshared(v.obj))) return false;
+    Value v = regs[list[i]];
+    if (is_dual(v) && dual_record(v) == r && !obj_unshared(v.obj)) return false;
   }
   return true;
 }
@@ -214,15 +213,11 @@ static Cell *record_of_step(Session *s, const StretchSite *site,
                             const uint16_t *list) {
   Cell *r = s->continued;
   if (!r || again_blanks(s, record_level(r))) return NULL;
-  if (!results_die(s, site, list, r)) return NULL;
-  Value *f = cell_fields(r);
-  Cell *steps = f[RECORD_STEPS].cell;
-  Value *at = steps ? cell_fields(steps) : NULL;
-  if (!at || at[STEPS_COUNT].bits == at[STEPS_ROOM].bits) {
+  if (!results_die(s->regs, site, list, r)) return NULL;
+  const Cell *steps = cell_fields(r)[RECORD_STEPS].cell;
+  const Value *at = steps ? cell_fields((Cell *)steps) : NULL;
+  if (!at || at[STEPS_COUNT].bits == at[STEPS_ROOM].bits)
     if (!steps_new(s, site, list, r)) return NULL;
-    at = cell_fields(f[RECORD_STEPS].cell);
-  }
-  steps_add(site, r, f + first_saved(site->input_count), at);
   obj_keep(&r->obj);
   return r;
 }
@@ -252,17 +247,20 @@ static Cell *record_begun(Session *s, const StretchSite *site,
 bool vm_stretch_in(Session *s, const Word *pc) {
   const StretchSite *site = pc[1].data;
   const uint16_t *list = ins_list(pc);
+  Value *regs = s->regs;
   int n = (int)pc->b;
   if (!again_look(s)) return false;
+  bool known = s->continued; /* then its inputs are active */
   Cell *r = record_of_step(s, site, list);
   if (!r) r = record_begun(s, site, list, n);
   if (!r) return vm_out_of_memory(s);
+  const Type *const *types = site->stretch->types;
   for (int i = 0; i < n; i++) {
-    Value v = s->regs[list[i]];
-    s->regs[list[n + i]] =
-        take_primal(s, site->stretch->types[i], v, dual_active(s, v));
+    Value v = regs[list[i]];
+    regs[list[n + i]] =
+        take_primal(s, types[i], v, known ? v : dual_active(s, v));
   }
-  s->regs[pc->a].cell = r;
+  regs[pc->a].cell = r;
   return true;
 }
 
@@ -297,13 +295,21 @@ static void unwrap(Session *s, const Type *type, Value v, Value out) {
   obj_drop(&s->store, out.obj);
 }
 
-/* What the sweep reads goes from the listed registers to the record. */
+/* What the sweep reads goes from the listed registers to the record, or to its
+ * steps after the first. */
 static void save(const Session *s, const StretchSite *site,
-                 const uint16_t *list, Cell *r, Value *saved) {
-  for (int i = 0; i < site->saved_count; i++) saved[i] = s->regs[list[i]];
+                 const uint16_t *list, Cell *r) {
+  Cell *to = r, *steps = cell_fields(r)[RECORD_STEPS].cell;
+  int at = first_saved(site->input_count), count = site->saved_count;
+  if (steps) {
+    to = steps;
+    at = STEPS_SAVED + (int)cell_fields(to)[STEPS_COUNT].bits++ * count;
+  }
+  Value *saved = cell_fields(to) + at;
+  for (int i = 0; i < count; i++) saved[i] = s->regs[list[i]];
   for (uint64_t left = site->saved_objects; left; left &= left - 1) {
     int i = __builtin_ctzll(left);
-    set_field(r, first_saved(site->input_count) + i, saved[i]);
+    set_field(to, at + i, saved[i]);
   }
 }
 
@@ -321,14 +327,15 @@ bool vm_stretch_out(Session *s, const Word *pc) {
   const uint16_t *from = list + site->saved_count, *to = list + pc->b;
   Cell *record = s->regs[pc->a].cell;
   Cell *r = record == site->none ? NULL : record;
-  Value *f = r ? cell_fields(r) : NULL;
   Value outs[STRETCH_OUTS];
   int made = 0, count = stretch->out_count;
   for (; made < count; made++) {
     const Type *type = stretch->types[stretch->outs[made]];
     if (!wrap(s, type, s->regs[from[made]], r, made, &outs[made])) break;
   }
-  if (f) f[RECORD_ORDER].bits = order_at(record_level(r), ++s->record_count);
+  if (r)
+    cell_fields(r)[RECORD_ORDER].bits =
+        order_at(record_level(r), ++s->record_count);
   if (made < count || (r && !again_made(s, r))) {
     while (made-- > 0)
       unwrap(s, stretch->types[stretch->outs[made]], s->regs[from[made]],
@@ -336,7 +343,7 @@ bool vm_stretch_out(Session *s, const Word *pc) {
     return vm_out_of_memory(s);
   }
   if (!r || record_is_blank(r)) drop_saved(s, site, list);
-  else save(s, site, list, r, f + first_saved(site->input_count));
+  else save(s, site, list, r);
   for (int i = 0; i < count; i++) s->regs[to[i]] = outs[i];
   if (r) obj_drop(&s->store, &r->obj);
   return true;

@@ -4,9 +4,9 @@
  * Where a loop's body is a stretch, each step reads what the step before gave
  * and nothing else does.  Such steps share a record: the next one is added to
  * the record of those before (stretch.c), which so is that of the latest step.
- * Of the others it keeps what the sweep reads, and no more:
+ * Of the steps after the first it keeps what the sweep reads, and no more:
  *
- *   record   [ ... | inputs of the first step | saved by the latest step]
+ *   record   [ ... | inputs of the first step | saved by the first step]
  *                steps
  *                 |
  *   steps    [older | count, room | sources | saved by a step | the next | ...]
@@ -40,8 +40,8 @@ static inline int first_saved(int n) {
 
 /* --- Steps ---------------------------------------------------------------- */
 
-/* A record of a stretch has no rule in it: this is where its steps are, if
- * there are any but the latest. */
+/* A record of a stretch has no rule in it: this is where its steps are
+ * after the first, the latest ones.  A cell for steps has one, at least. */
 enum { RECORD_STEPS = RECORD_RULE };
 
 /* What an input of each step but the first is: the result of this number of the

@@ -298,12 +298,9 @@ Value *vm_next_step(const Session *s, const Word *pc) {
   return row->window;
 }
 
-/* Steps that may follow in a row: those before it in the cell, but for the
- * first of all, whose inputs are others. */
+/* Steps that may follow in a row: those before it in the cell. */
 static uint64_t row_length(const SweptStep *step) {
-  if (!step->in_row || step->left == 0) return 0;
-  bool has_first = !cell_fields(step->cell)[STEPS_OLDER].cell;
-  return has_first ? step->left - 1 : step->left;
+  return step->in_row ? step->left : 0;
 }
 
 /* Sweeps the step whose arguments are in the window and those of its row; the
@@ -368,30 +365,37 @@ static void drop_saved(const SweptStep *step) {
 }
 
 /* Drops the cell of the steps that are swept, whose place in the record those
- * before take. */
+ * before take; NULL: there are none. */
 static void drop_steps(const SweptStep *step, Cell *older) {
   Cell *r = step->a->record;
-  obj_keep(&older->obj);
-  set_field(r, RECORD_STEPS, (Value){.cell = older});
+  if (older) obj_keep(&older->obj);
+  clear_field(r, RECORD_STEPS);
+  if (older) set_field(r, RECORD_STEPS, (Value){.cell = older});
   obj_drop(&step->w->s->store, &step->cell->obj);
+}
+
+/* Goes to the latest step of the cell; NULL: to the first of all, which is the
+ * record's own. */
+static void enter_steps(SweptStep *step, Cell *steps) {
+  int count = step->site->saved_count;
+  step->cell = steps ? steps : step->a->record;
+  step->sources = steps ? step_sources(steps) : NULL;
+  step->left = steps ? cell_fields(steps)[STEPS_COUNT].bits - 1 : 0;
+  step->at = steps ? STEPS_SAVED + (int)step->left * count
+                   : first_saved(step->site->input_count);
 }
 
 /* Goes to the step before, of which there is one. */
 static void step_back(SweptStep *step, bool last) {
-  bool latest = step->cell == step->a->record;
   if (last) drop_saved(step);
-  if (step->left == 0) {
-    Cell *before = latest ? step->f[RECORD_STEPS].cell
-                          : cell_fields(step->cell)[STEPS_OLDER].cell;
-    if (last && !latest) drop_steps(step, before);
-    step->cell = before;
-    step->left = cell_fields(before)[STEPS_COUNT].bits;
+  if (step->left > 0) {
+    step->left--;
+    step->at -= step->site->saved_count;
+    return;
   }
-  const Value *steps = cell_fields(step->cell);
-  step->left--;
-  step->at = STEPS_SAVED + (int)step->left * step->site->saved_count;
-  bool first = step->left == 0 && !steps[STEPS_OLDER].cell;
-  step->sources = first ? NULL : step_sources(step->cell);
+  Cell *older = cell_fields(step->cell)[STEPS_OLDER].cell;
+  if (last) drop_steps(step, older);
+  enter_steps(step, older);
 }
 
 /* Makes the products that wait part of the sums; `*any`: is there a sum? */
@@ -408,17 +412,13 @@ static bool settle(const SweptStep *step, bool *any) {
 bool sweep_stretch(Sweep *w, Adjoint *a, bool last) {
   Value *f = cell_fields(a->record);
   StretchSite *site = (StretchSite *)(uintptr_t)f[RECORD_SITE].bits;
-  Cell *steps = f[RECORD_STEPS].cell;
   SweptStep step;
   step.w = w;
   step.a = a;
   step.site = site;
   step.f = f;
   step.n = site->input_count;
-  step.cell = a->record;
-  step.at = first_saved(site->input_count);
-  step.left = 0;
-  step.sources = steps ? step_sources(steps) : NULL;
+  enter_steps(&step, f[RECORD_STEPS].cell);
   step.rule = NULL;
   step.read_count = step.taken_count = 0;
   step.in_row = false;

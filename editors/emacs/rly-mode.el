@@ -17,20 +17,34 @@
 
 (defcustom rly-program "rly" "The program to run." :type 'string)
 
+(defconst rly--name
+  (let ((word "[A-Za-z_][A-Za-z0-9_]*\\(?:/[A-Za-z0-9_]+\\)*"))
+    (concat word "\\(?:\\(?:\\.[0-9]+\\)*\\." word "\\)*"))
+  "A name after its sigil.")
+
 (defconst rly-font-lock-keywords
   `(("^#\\[\\(version\\|metadata\\)" . font-lock-preprocessor-face)
-    (,(regexp-opt '("let" "and" "fn" "def" "type" "extern" "param" "import"
-                    "rule" "op" "when" "where" "with" "if" "else" "match")
+    ;; A slash belongs to a name if a word follows; so does a number before a
+    ;; word.
+    (,(concat "@" rly--name) . font-lock-function-name-face)
+    (,(concat "%\\(?:" rly--name "\\|[0-9]+\\)") . font-lock-variable-name-face)
+    (,(regexp-opt '("let" "fn" "def" "type" "extern" "if" "else" "match"
+                    "free_var")
                   'symbols)
      . font-lock-keyword-face)
+    ;; These are names where they are called or given a value.
+    (,(concat (regexp-opt '("and" "param" "import" "rule" "gradient" "when"
+                            "with" "op" "where")
+                          'symbols)
+              "[ \t]*\\(?:[^ \t(=.,:)]\\|$\\)")
+     1 font-lock-keyword-face)
+    ("\\_<\\(ref\\(?:_read\\|_write\\)?\\)[ \t]*(" 1 font-lock-keyword-face)
     (,(regexp-opt '("True" "False") 'symbols) . font-lock-constant-face)
     (,(concat "\\_<\\(bool\\|bfloat16\\|e4m3_float8\\|e5m2_float8\\|"
               "float\\(16\\|32\\|64\\)\\|u?int\\(4\\|8\\|16\\|32\\|64\\)\\|"
               "Tensor\\|Ref\\|Dim\\|Shape\\|DType\\|Float\\|Int\\)\\_>")
      . font-lock-type-face)
     ("\\_<[A-Z][A-Za-z0-9_]*\\_>" . font-lock-type-face)
-    ("@[A-Za-z_][A-Za-z0-9_.]*" . font-lock-function-name-face)
-    ("%[A-Za-z_0-9][A-Za-z0-9_./]*" . font-lock-variable-name-face)
     ("\\_<\\([a-z][A-Za-z0-9_.]*\\)(" 1 font-lock-builtin-face))
   "What is coloured how.")
 

@@ -89,6 +89,10 @@ SKIP: {
 
 # --- Editors ------------------------------------------------------------------
 
+# Words that are keywords in some places, and slashes and dots beside names.
+my $names = "\@f(op=1); (\%a/\%b, \%c.0, \%d.e);\n"
+            . "gradient f(\%x) -> (\%y, \%g) { ref(\%x) }\n"
+            . "(2f8e4m3, infbf16);\n";
 my $program = "def \@main() {\nlet %x = 1 + /* a /* b */ c */ 2;\n" .
               "(%x,\n%x)\n}\n";
 my $indented = "def \@main() {\n  let %x = 1 + /* a /* b */ c */ 2;\n" .
@@ -105,6 +109,23 @@ SKIP: {
     -c 'redir! >$file.out' -c 'echo &ft $names' -c 'redir END' -c 'qa!' 2>&1`;
   like(-e "$file.out" ? slurp("$file.out") : $said,
        qr/rly rlyKeyword rlyComment/, 'vim: the file type, and colours');
+}
+
+SKIP: {
+  skip 'no vim', 1 if !has('vim');
+  my $file = scratch('names.rly');
+  spew($file, $names);
+  my $at = join ', ', map { "synIDattr(synID($_, 1), 'name')" }
+    '1, 4', '1, 14', '1, 15', '1, 21', '1, 27', '2, 1', '2, 30',
+    '3, 3', '3, 12';
+  spew("$file.vim", "edit $file\nsetf rly\nredir! >$file.out\n"
+                    . "echo string([$at])\nredir END\nqa!\n");
+  `vim -N -es -u NONE --cmd 'set rtp^=editors/vim' -c 'syntax on' \\
+    -S $file.vim 2>&1`;
+  is(-e "$file.out" ? slurp("$file.out") =~ s/\s|'//gr : '',
+     '[rlyAttribute,,rlyLocal,,rlyLocal,rlyKeyword,rlyKeyword,'
+     . 'rlyNumber,rlyNumber]',
+     'vim: keywords and names by their places');
 }
 
 # Neovim's own client against `rly lsp`: it attaches by the file type, shows the
@@ -156,7 +177,7 @@ END
 }
 
 SKIP: {
-  skip 'no emacs', 4 if !has('emacs');
+  skip 'no emacs', 5 if !has('emacs');
   my ($file, $lisp) = (scratch('n.rly'), scratch('rly-mode.el'));
   spew($lisp, slurp('editors/emacs/rly-mode.el'));
   my $ask = scratch('ask.el');
@@ -174,7 +195,14 @@ SKIP: {
   (goto-char (point-min))
   (search-forward what)
   (princ (format "%s " (get-text-property (match-beginning 0) 'face))))
-(princ (concat "\\n" (buffer-string)))
+(princ (concat "\\n" (buffer-string) "\\f\\n"))
+(erase-buffer)
+(insert "@{[$names =~ s/"/\\"/gr]}")
+(font-lock-ensure)
+(dolist (what '("op" "/" "%b" ".0" ".e" "gradient" "ref"))
+  (goto-char (point-min))
+  (search-forward what)
+  (princ (format "%s " (get-text-property (match-beginning 0) 'face))))
 END
   my $said = `emacs -Q --batch -l $ask 2>/dev/null`;
   like($said, qr/^t$/m, 'emacs compiles the mode without a warning');
@@ -182,7 +210,11 @@ END
   my $faces = join ' ', map { "font-lock-$_-face" }
     qw(keyword comment variable-name);
   like($said, qr/^$faces $/m, 'colours');
-  like($said, qr/\Q$indented\E\z/, 'rly fmt on a buffer');
+  like($said, qr/\Q$indented\E\f/, 'rly fmt on a buffer');
+  my $of = join ' ', 'nil', 'nil', $faces =~ /(\S+variable\S+)/, 'nil',
+    ($faces =~ /(\S+variable\S+)/, ($faces =~ /(\S+keyword\S+)/) x 2);
+  like($said, qr/\n\Q$of\E \z/, 'keywords and names by their places')
+    or diag($said);
 }
 
 done_testing();

@@ -6,7 +6,7 @@ endif
 
 syntax case match
 
-syntax keyword rlyKeyword let and fn def type extern param import rule when with op where
+syntax keyword rlyKeyword let fn def type extern free_var
 syntax keyword rlyConditional if else match
 syntax match rlyConditional /\<match?/
 syntax keyword rlyBoolean True False
@@ -18,17 +18,23 @@ syntax keyword rlyType Tensor Ref Dim
 syntax match rlyConstructor /\<[A-Z]\w*\>/
 
 " Names with a sigil: @global, %local, and %0 of a graph.
-syntax match rlyGlobal /@[A-Za-z_][A-Za-z0-9_.]*/
-syntax match rlyLocal /%[A-Za-z_][A-Za-z0-9_./]*/
+" A slash belongs to a name if a word follows; so does a number before a word.
+syntax match rlyGlobal /@\h\w*\(\/\w\+\)*\(\(\.\d\+\)*\.\h\w*\(\/\w\+\)*\)*/
+syntax match rlyLocal /%\h\w*\(\/\w\+\)*\(\(\.\d\+\)*\.\h\w*\(\/\w\+\)*\)*/
 syntax match rlyLocal /%\d\+/
 
 " A lower-case name that is called is an operator; name= is an attribute.
 syntax match rlyOperator /\<[a-z][A-Za-z0-9_.]*\ze(/
 syntax match rlyAttribute /\<[a-z]\w*\ze=[^=]/
 
+" These are names where they are called or given a value.
+syntax match rlyKeyword
+      \ /\<\(and\|param\|import\|rule\|gradient\|when\|with\|op\|where\)\>\(\s*[(=.,:)]\)\@!/
+syntax match rlyKeyword /\<ref\(_read\|_write\)\=\ze\s*(/
+
 syntax match rlyNumber
-      \ /\<\d\+\(\.\d*\)\=\([eE][-+]\=\d\+\)\=\([fiu]\d*\|bf16\)\=\>/
-syntax match rlyNumber /\<\(inf\|nan\)f\(16\|32\|64\)\=\>/
+      \ /\<\d\+\(\.\d*\)\=\([eE][-+]\=\d\+\)\=\([fiu]\d*\|bf16\|f8e[45]m[23]\)\=\>/
+syntax match rlyNumber /\<\(inf\|nan\)\(f\(16\|32\|64\|8e4m3\|8e5m2\)\=\|bf16\)\>/
 
 syntax region rlyString start=/"/ skip=/\\./ end=/"/ contains=rlyEscape
 syntax match rlyEscape contained /\\\([abfnrtv\\'"?]\|\o\{1,3}\|x\x\+\)/

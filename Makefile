@@ -805,7 +805,8 @@ uninstall:      ## remove what `make install` with the same settings put there
 	  $(addprefix $(dir)/,librly.a librly.so.$(VERSION) $(SONAME) librly.so \
 	    pkgconfig/rly.pc) $(man)/man1/rly.1 $(man)/man3/librly.3 $(emacs) \
 	  $(foreach row,$(completions),$(lastword $(subst :, ,$(row)))) \
-	  $(foreach folder,$(vims),$(addprefix $(folder)/,$(vimfiles)))
+	  $(foreach folder,$(vims),$(addprefix $(folder)/,$(vimfiles))) \
+	  $(addprefix $(data)/nvim/site/,$(treefiles))
 	rm -rf $(data)/rly/web
 	rmdir $(data)/rly $(bin)/../lib/rly 2>/dev/null || :
 

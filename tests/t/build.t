@@ -91,6 +91,12 @@ ok(-s "$root/usr/share/$_", "$_ is installed")
          zsh/site-functions/_rly fish/vendor_completions.d/rly.fish
          vim/vimfiles/syntax/rly.vim nvim/site/lua/rly.lua
          emacs/site-lisp/rly-mode.el);
+SKIP: {
+  skip 'no parser for tree-sitter: make deps-tree-sitter tree-sitter', 2
+    if !-f 'build/tree-sitter/parser/rly.so';
+  ok(-s "$root/usr/share/nvim/site/$_", "$_ is installed")
+    for qw(parser/rly.so queries/rly/highlights.scm);
+}
 make("uninstall $places");
 is(`find $root ! -type d`, '', 'make uninstall leaves no file');
 is(`find $root -type d -name rly`, '', 'nor a folder of our own');

@@ -43,6 +43,9 @@ void type_expr_print_brief(StrBuf *out, const TypeExpr *t, size_t limit);
 void dim_expr_print(StrBuf *out, const DimExpr *d);
 /* A definition's type, whole; as written where it has instances. */
 void global_type_print(const Program *p, const Global *g, StrBuf *out);
+/* The first so many bytes of such a text, then three dots. */
+void global_type_print_within(const Program *p, const Global *g, size_t limit,
+                              StrBuf *out);
 
 /* Equal as programs: items in order, names of definitions, types, and
  * expressions up to renaming. */

@@ -208,6 +208,12 @@ void type_expr_print_brief(StrBuf *out, const TypeExpr *t, size_t limit) {
   if (out->len > end) type_text_elide(out, end);
 }
 
+void global_type_print_within(const Program *program, const Global *g,
+                              size_t limit, StrBuf *out) {
+  if (g->scheme) type_expr_print_brief(out, g->scheme, limit);
+  else type_print(program->types, out, g->type, limit);
+}
+
 void global_type_print(const Program *program, const Global *g, StrBuf *out) {
   if (g->scheme) type_expr_print_brief(out, g->scheme, TYPE_TEXT_MOST);
   else type_print_brief(program->types, out, g->type);

@@ -27,6 +27,8 @@ static json_t *name_of_token(const Text *t, const Token *token) {
   return json_stringn(t->bytes.data + token->lo, token->hi - token->lo);
 }
 
+enum { DETAIL_MOST = 1000 }; /* bytes of a type, which is one line's */
+
 /* The type of what the name declares; NULL: not known. */
 static json_t *type_at(const Document *d, const Token *name) {
   Analysis *a;
@@ -34,7 +36,7 @@ static json_t *type_at(const Document *d, const Token *name) {
   if (!use || !use->declares || use->kind != NAME_GLOBAL) return NULL;
   StrBuf text;
   strbuf_init(&text, a->program->mem);
-  global_type_print(a->program->ir, use->what, &text);
+  global_type_print_within(a->program->ir, use->what, DETAIL_MOST, &text);
   json_t *json = json_stringn(strbuf_text(&text), text.len);
   strbuf_done(&text);
   return json;

@@ -1,5 +1,6 @@
-/* Texts with an index of lines.  The index is made again after each change,
- * which takes a third of a millisecond for 10,000 lines. */
+/* Texts with an index of lines and one of code units, by which a column is
+ * found in a long line as fast as in a short one.  They are made again after
+ * each change, which takes a third of a millisecond for 10,000 lines. */
 #include "server/text.h"
 
 #include <string.h>
@@ -7,19 +8,34 @@
 void text_init(Text *t, Mem *mem, bool utf8) {
   strbuf_init(&t->bytes, mem);
   VEC_INIT(&t->lines, mem);
+  VEC_INIT(&t->units, mem);
   t->utf8 = utf8;
 }
 
 void text_done(Text *t) {
   strbuf_done(&t->bytes);
   VEC_DONE(&t->lines);
+  VEC_DONE(&t->units);
+}
+
+enum { STEP = 256 }; /* bytes from one entry of `units` to the next */
+
+/* Of a character the first byte stands for all: two units beyond the first
+ * plane, where a character has four bytes. */
+static size_t units_of(char byte) {
+  unsigned char c = (unsigned char)byte;
+  return c >= 0xF0 ? 2 : (c & 0xC0) != 0x80;
 }
 
 static void find_lines(Text *t) {
   VEC_CLEAR(&t->lines);
+  VEC_CLEAR(&t->units);
   VEC_PUSH(&t->lines, 0);
   const char *s = strbuf_text(&t->bytes);
+  size_t units = 0;
   for (size_t i = 0; i < t->bytes.len; i++) {
+    if (i % STEP == 0) VEC_PUSH(&t->units, units);
+    units += units_of(s[i]);
     bool ends = s[i] == '\n' ||
                 (s[i] == '\r' && (i + 1 == t->bytes.len || s[i + 1] != '\n'));
     if (ends) VEC_PUSH(&t->lines, i + 1);
@@ -63,14 +79,18 @@ static size_t units(const Text *t, size_t bytes) {
   return t->utf8 ? bytes : bytes == 4 ? 2 : 1;
 }
 
-size_t text_column(const Text *t, size_t line, size_t offset) {
+static size_t units_before(const Text *t, size_t offset) {
+  if (t->utf8) return offset;
   const char *s = strbuf_text(&t->bytes);
-  size_t column = 0, n;
-  for (size_t i = t->lines.data[line]; i < offset; i += n) {
-    utf8_decode(s + i, offset - i, &n);
-    column += units(t, n);
-  }
-  return column;
+  size_t k = offset / STEP;
+  if (k >= t->units.len) k = t->units.len ? t->units.len - 1 : 0;
+  size_t units = t->units.len ? t->units.data[k] : 0;
+  for (size_t i = k * STEP; i < offset; i++) units += units_of(s[i]);
+  return units;
+}
+
+size_t text_column(const Text *t, size_t line, size_t offset) {
+  return units_before(t, offset) - units_before(t, t->lines.data[line]);
 }
 
 json_t *text_place(const Text *t, size_t offset) {

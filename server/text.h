@@ -11,6 +11,7 @@
 typedef struct Text {
   StrBuf bytes;
   VEC(size_t) lines; /* where each begins; a line ends with \n, \r\n or \r */
+  VEC(size_t) units; /* UTF-16 code units before every so many-th byte */
   bool utf8;         /* columns count bytes */
 } Text;
 

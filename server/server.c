@@ -53,8 +53,14 @@ static bool answer(Server *s, json_t *id, json_t *result, const Failure *f) {
 
 /* --- Documents ----------------------------------------------------------- */
 
+/* The string; NULL: none, or one with a NUL, where C would see its end. */
+static const char *whole_string(const json_t *string) {
+  const char *text = json_string_value(string);
+  return text && strlen(text) == json_string_length(string) ? text : NULL;
+}
+
 static const char *uri_in(const json_t *params) {
-  return json_string_value(
+  return whole_string(
       json_object_get(json_object_get(params, "textDocument"), "uri"));
 }
 
@@ -136,16 +142,18 @@ static void close_document(Server *s, const char *uri) {
   document_free(d);
 }
 
-/* A text that memory has no room for is not served: it would be another than
- * the editor's. */
+/* A text that is another than the editor's is not served.  A notification has
+ * no answer, so the user is told. */
+static void drop(Server *s, Document *d, const char *why) {
+  notify(s, "window/showMessage",
+         json_pack("{siss}", "type", 1, "message", why));
+  close_document(s, d->uri);
+}
+
 static void drop_if_exhausted(Server *s, Document *d) {
   if (!mem_exhausted(&s->mem)) return;
   mem_clear_exhausted(&s->mem);
-  notify(s, "window/showMessage",
-         json_pack("{siss}", "type", 1, "message",
-                   "rly: the text exceeds the limit of memory and is "
-                   "not looked at"));
-  close_document(s, d->uri);
+  drop(s, d, "rly: the text exceeds the limit of memory and is not looked at");
 }
 
 static json_t *serve_open(Server *s, const json_t *params, Failure *f) {
@@ -166,23 +174,35 @@ static json_t *serve_open(Server *s, const json_t *params, Failure *f) {
   return json_null();
 }
 
+/* False: the change is none of this text. */
+static bool change_text(Text *t, const json_t *change) {
+  const json_t *text = json_object_get(change, "text");
+  const json_t *range = json_object_get(change, "range");
+  size_t lo, hi;
+  if (!json_is_string(text)) return false;
+  if (!range) {
+    text_set(t, json_string_value(text), json_string_length(text));
+    return true;
+  }
+  if (!text_find_range(t, range, &lo, &hi)) return false;
+  text_replace(t, lo, hi, json_string_value(text), json_string_length(text));
+  return true;
+}
+
 /* Changes are applied in order; each is of the text that those before it
  * left. */
 static json_t *serve_change(Server *s, const json_t *params, Failure *f) {
   Document *d = document_unchecked(s, params, f);
-  size_t i;
-  json_t *change;
+  const json_t *changes = json_object_get(params, "contentChanges");
+  bool fits = json_is_array(changes);
   if (!d) return NULL;
-  json_array_foreach(json_object_get(params, "contentChanges"), i, change) {
-    const json_t *text = json_object_get(change, "text");
-    const json_t *range = json_object_get(change, "range");
-    size_t lo, hi;
-    if (!json_is_string(text)) continue;
-    if (!range)
-      text_set(&d->text, json_string_value(text), json_string_length(text));
-    else if (text_find_range(&d->text, range, &lo, &hi))
-      text_replace(&d->text, lo, hi, json_string_value(text),
-                   json_string_length(text));
+  for (size_t i = 0; fits && i < json_array_size(changes); i++)
+    fits = change_text(&d->text, json_array_get(changes, i));
+  if (!fits && !mem_exhausted(&s->mem)) {
+    drop(s, d,
+         "rly: a change does not fit the text, which is not looked at "
+         "until it is opened again");
+    return json_null();
   }
   d->version = json_integer_value(
       json_object_get(json_object_get(params, "textDocument"), "version"));
@@ -346,12 +366,17 @@ static bool take_message(Server *s, json_t *message) {
       json_is_object(message) && !method &&
       (json_object_get(message, "result") || json_object_get(message, "error"));
   if (answers) return true;
-  if (!json_is_string(method)) {
+  if (id && !json_is_integer(id) && !json_is_string(id)) {
+    fail(&f, FAIL_REQUEST, "an id is an integer or a string");
+    return answer_failure(s, json_null(), &f);
+  }
+  const char *name = whole_string(method);
+  if (!name) {
     fail(&f, FAIL_REQUEST, "a request is an object with a method");
     return answer_failure(s, id ? id : json_null(), &f);
   }
-  json_t *result = serve(s, json_string_value(method),
-                         json_object_get(message, "params"), id != NULL, &f);
+  json_t *result =
+      serve(s, name, json_object_get(message, "params"), id != NULL, &f);
   if (id) return answer(s, id, result, &f);
   json_decref(result);
   return true;

@@ -54,6 +54,14 @@ void strbuf_addv(StrBuf *b, const char *format, va_list args) {
   b->len += (size_t)len;
 }
 
+void strbuf_add_line(StrBuf *b, const char *text) {
+  for (size_t n; *text; text += n + strspn(text + n, "\n ")) {
+    n = strcspn(text, "\n");
+    strbuf_add_len(b, text, n);
+    if (text[n]) strbuf_add_char(b, ' ');
+  }
+}
+
 void strbuf_add_code_point(StrBuf *b, int64_t c) {
   char bytes[4];
   strbuf_add_len(b, bytes, utf8_encode(c, bytes));

@@ -19,6 +19,9 @@ void strbuf_add_repeat(StrBuf *b, char c, size_t n);
 void strbuf_addf(StrBuf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void strbuf_addv(StrBuf *b, const char *format, va_list args);
+/* Adds the text in one line: what ends a line of it, with the spaces that begin
+ * the next one, becomes a space. */
+void strbuf_add_line(StrBuf *b, const char *text);
 /* Adds the code point in UTF-8, or U+FFFD when it is not a valid one. */
 void strbuf_add_code_point(StrBuf *b, int64_t c);
 /* Adds `text` as the inside of a JSON or C string: quotes, backslashes and

@@ -251,6 +251,7 @@ static void watch_free(Observer *observer, Session *s) {
   s->observer = NULL;
   profile_free(o->profile);
   trace_free(o->trace);
+  cells_free(o->cells);
   arena_done(&o->scratch);
   mem_free(s->mem, o, sizeof *o);
 }
@@ -281,8 +282,22 @@ bool session_set_profile(Session *s, bool on) {
   o->what.profile = o->profile != NULL;
   o->base.closely = sees_closely(&o->what);
   bool done = !on || o->profile;
-  if (!o->base.closely && !o->what.count) watch_free(&o->base, s);
+  if (!o->base.closely && !o->what.count && !o->cells) watch_free(&o->base, s);
   return done;
+}
+
+static void watch_holds(Observer *observer, Session *s, const Word *pc,
+                        const RefCell *r) {
+  cells_hold(((Watch *)observer)->cells, s, pc, r);
+}
+
+bool session_follow_cells(Session *s) {
+  Observe none = {0};
+  if (!s->observer && !session_observe(s, &none)) return false;
+  Watch *o = watch_of(s);
+  if (!o->cells) o->cells = cells_new(s->mem);
+  if (o->cells) o->base.holds = watch_holds;
+  return o->cells;
 }
 
 void session_profile(Session *s, StrBuf *out) {

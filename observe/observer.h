@@ -36,6 +36,7 @@ typedef struct OpWatch {
 
 typedef struct Profile Profile;
 typedef struct Trace Trace;
+typedef struct Cells Cells;
 
 typedef struct Watch {
   Observer base;
@@ -44,6 +45,7 @@ typedef struct Watch {
   Arena scratch; /* of one operator */
   Profile *profile;
   Trace *trace;
+  Cells *cells;
 } Watch;
 
 /* The observer of a session that has one. */
@@ -74,6 +76,13 @@ void trace_step(Trace *t, const Word *pc, const Frame *top);
 void trace_op(Trace *t, const Word *pc, const char *name, uint64_t start,
               double bytes);
 void trace_pause(Trace *t);
+
+/* --- cells.c ------------------------------------------------------------ */
+
+Cells *cells_new(Mem *mem);
+void cells_free(Cells *c);
+/* Called after the instruction at `pc` gave the cell a content. */
+void cells_hold(Cells *c, Session *s, const Word *pc, const RefCell *r);
 
 /* --- nans.c ------------------------------------------------------------- */
 

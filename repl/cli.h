@@ -47,7 +47,7 @@ typedef struct Cli {
       patience;
   double lr, clip, validate;
   const char *loss, *optimizer, *schedule, *log;
-  bool resume, quiet, print, once;
+  bool resume, quiet, print, once, cells;
   TextList params, inputs, breaks, plugin;
   TextList bind_shape, bind;
   TextList entries;                           /* of fmt */

@@ -105,31 +105,16 @@ static void find_lines(Rerun *r, const Program *p) {
   }
 }
 
-/* The value's text in one line, owned: what ends a line of it, with the spaces
- * that begin the next one, becomes a space. */
-static char *line_of_value(Host *h, rly_value *value) {
-  char *text = rly_value_text_fit(value, 0, 0);
-  char *line = text ? strdup(text) : NULL;
-  if (text) rly_text_free(h->cx, text);
-  char *to = line;
-  for (const char *at = line; at && *at; to++)
-    if (*at != '\n') *to = *at++;
-    else *to = ' ', at += 1 + strspn(at + 1, " ");
-  if (to) *to = 0;
-  return line;
-}
-
-/* Keeps the value for the page, the last of several on a line; elsewhere, and
- * for other files, writes it. */
-static void put_value(Rerun *r, Line at, rly_value *value) {
+/* Keeps the text for the page, after or instead of what stands on the line;
+ * elsewhere, and for other files, writes it. */
+static void put_beside(Rerun *r, Line at, const char *text, bool after) {
   Host *h = r->host;
-  if (rly_value_is_unit(value)) return;
-  char *text = line_of_value(h, value);
-  if (!text) return;
   bool own = !strcmp(at.path, h->cli->words.items[0]);
   if (own && at.line && at.line <= r->beside_count) {
-    free(r->beside[at.line - 1]);
-    r->beside[at.line - 1] = text;
+    char **beside = &r->beside[at.line - 1], *was = *beside;
+    if (!after || !was) *beside = strdup(text);
+    else if (asprintf(beside, "%s; %s", was, text) < 0) *beside = NULL;
+    free(was);
     return;
   }
   char place[32];
@@ -138,7 +123,47 @@ static void put_value(Rerun *r, Line at, rly_value *value) {
   host_write(h, place, strlen(place));
   host_write(h, text, strlen(text));
   host_write(h, "\n", 1);
-  free(text);
+}
+
+/* The last of several values on a line is the one of the page. */
+static void put_value(Rerun *r, Line at, rly_value *value) {
+  Host *h = r->host;
+  char *text =
+      rly_value_is_unit(value) ? NULL : rly_value_text_fit(value, 0, 0);
+  if (!text) return;
+  StrBuf line;
+  strbuf_init(&line, &h->cx->mem);
+  strbuf_add_line(&line, text);
+  put_beside(r, at, strbuf_text(&line), false);
+  strbuf_done(&line);
+  rly_text_free(h->cx, text);
+}
+
+/* The contents of a cell, from the first to the last:
+ *
+ *   cell: 0 -> 1 -> 3
+ *   cell, 1 in 8 of 1000: 0 -> 8 -> ... -> 999
+ *
+ * and how many more cells the place has made that are not shown. */
+static void put_cell(void *rerun, const CellHistory *h, size_t more) {
+  Rerun *r = rerun;
+  Line at = line_of(r->host->program->ir, h->place);
+  StrBuf text;
+  strbuf_init(&text, &r->host->cx->mem);
+  strbuf_add(&text, "cell");
+  if (h->every > 1)
+    strbuf_addf(&text, ", 1 in %llu of %llu", (unsigned long long)h->every,
+                (unsigned long long)h->count);
+  for (size_t i = 0; i < h->kept; i++)
+    strbuf_addf(&text, "%s%s", i ? " -> " : ": ", h->values[i].text);
+  if ((h->count - 1) % h->every) strbuf_addf(&text, " -> %s", h->last.text);
+  put_beside(r, at, strbuf_text(&text), true);
+  strbuf_done(&text);
+  if (!more) return;
+  strbuf_init(&text, &r->host->cx->mem);
+  strbuf_addf(&text, "%zu more cell%s", more, more == 1 ? "" : "s");
+  put_beside(r, at, strbuf_text(&text), true);
+  strbuf_done(&text);
 }
 
 static void show_value(void *rerun, rly_value *value) {
@@ -216,12 +241,14 @@ static rly_status run_watched(Rerun *r, const rly_function *entry) {
   if (host_was_interrupted()) return RLY_INTERRUPTED;
   rly_session *s = host_session(r->host, false);
   if (!s) return RLY_LIMIT;
+  if (r->host->cli->cells && !session_follow_cells(s->vm)) return RLY_LIMIT;
   r->done = false;
   bool watches = !pthread_create(&watcher, NULL, stop_at_change, r);
   rly_status status =
       entry ? run_entry(r, s, entry) : rly_session_run(s, show_value, r);
   r->done = true;
   if (watches) pthread_join(watcher, NULL);
+  session_each_cell(s->vm, put_cell, r);
   return status;
 }
 

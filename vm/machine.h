@@ -74,6 +74,11 @@ typedef struct Observer {
    * adjoints; the operands are as they were.  False after setting a fault.
    * NULL: not wanted. */
   bool (*applied)(struct Observer *o, Session *s, const OpCall *call);
+  /* After the instruction at `pc` made a cell or wrote to one.  A cell with a
+   * tag was made by differentiated code, and may hold a Dual.  NULL: not
+   * wanted. */
+  void (*holds)(struct Observer *o, Session *s, const Word *pc,
+                const RefCell *r);
   /* The loop was left. */
   void (*pause)(struct Observer *o, Session *s);
   /* The session ends. */

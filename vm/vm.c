@@ -332,6 +332,19 @@ static inline bool observe(Session *s, const Word *pc, Value *regs,
   s->frame_top = top;
   return o->step(o, s, pc);
 }
+
+/* The cell has got the content that it holds now. */
+static inline void cell_holds(Session *s, const Word *pc, Value *regs,
+                              Frame *top, const RefCell *r) {
+  Observer *o = s->observer;
+  if (!o || !o->holds) return;
+  s->regs = regs;
+  s->frame_top = top;
+  o->holds(o, s, pc, r);
+}
+#define HOLDS(v) cell_holds(s, pc, R, fp, (const RefCell *)(v).obj)
+#else
+#define HOLDS(v) ((void)0)
 #endif
 
 /* Compiled as vm_run and as vm_run_observed.  Returns false after a fault, with
@@ -595,6 +608,7 @@ dispatch:
     CASE(dual_read) : SLOW(vm_dual_read(s, pc));
     NEXT(2);
     CASE(dual_write) : SLOW(vm_dual_write(s, pc));
+    HOLDS(A);
     NEXT(2);
     CASE(custom) : SLOW(vm_custom(s, pc));
     NEXT(ins_length(pc));
@@ -618,7 +632,8 @@ dispatch:
 
     /* --- Mutable cells --- */
     CASE(ref) : SLOW(vm_ref(s, pc));
-    NEXT(1);
+    HOLDS(A);
+    NEXT(2);
     CASE(ref_read) : {
       RefCell *r = (RefCell *)B.obj;
       if (r->obj.mask & REF_COUNTED) obj_keep(r->content.obj);
@@ -632,6 +647,7 @@ dispatch:
       Value old = r->content;
       r->content = B;
       if (r->obj.mask & REF_COUNTED) obj_drop(&s->store, old.obj);
+      HOLDS(A);
       NEXT(1);
     }
 

@@ -385,7 +385,7 @@ static Reg lower_ref(Lower *l, const Expr *e, Reg dst) {
   uint32_t flags = is_counted(l, content) ? REF_COUNTED : 0;
   if (flags && type_may_cycle(content)) flags |= REF_CYCLIC;
   if (lower_is_dual(l) && flags) put(l, INS_dual_ref, r, v, flags);
-  else put(l, INS_ref, r, v, flags);
+  else put_word(l, INS_ref, r, v, flags, env_type(l->code, l->env, content));
   return lower_finish(l, r, dst == DST_TAIL ? DST_TAIL : r);
 }
 

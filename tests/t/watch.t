@@ -85,13 +85,19 @@ gives(rly('watch', scratch('none.rly')), 1, '', qr/no file .*none\.rly/,
 
 SKIP: {
   my $why = screen_missing();
-  skip $why, 3 if $why;
+  skip $why, 5 if $why;
   save($file, "let %x = 20;\n\n%x + 1;   \n// done\n");
   my $s = Screen->new(args => ['watch', $file], columns => 40);
   $s->expect(qr{^let %x = 20;\n\n%x \+ 1;     // 21\n// done$}m,
              'a terminal shows the text with its values');
   save($file, "let %x = 20;\n\n%x + 2;\n");
   $s->expect(qr{\Alet %x = 20;\n\n%x \+ 2;  // 22\n*\z}, 'and what was saved');
+  $s->type("\cC");
+  $s->ends(130, 'Ctrl-C');
+  save($file, "let %x = (ref(4), ref(5));\nref_write(%x.0, 7);\n");
+  $s = Screen->new(args => ['watch', '--cells', $file], columns => 60);
+  $s->expect(qr{^let %x = .*;  // cell: 4 -> 7; cell: 5$}m,
+             'the cells of a line stand beside it, one after another');
   $s->type("\cC");
   $s->ends(130, 'Ctrl-C');
 }
@@ -101,6 +107,60 @@ spew($file, "[[1f, 2f], [3f, 4f]];\n");
 is(rly('watch', '--once', $file)->{out},
    "$file:1: Tensor[(2, 2), float32] [[1.0, 2.0], [3.0, 4.0]]\n",
    'a value is a line');
+
+# What cells held, beside the lines that make them: a number after each write, a
+# list, cells of one line, and one that many writes thin out.  Content n of
+# @many is the sum of the first n odd numbers, n * n.
+spew($file, <<'END');
+let @sum = ref(0);
+let %list = ref(Cons(0, Nil));
+def @new(%x: int32) -> ref(int32) { ref(%x) }
+def @add(%n: int32) -> () {
+  if (%n > 0) { ref_write(@sum, ref_read(@sum) + %n); @add(%n - 1) }
+  else { () }
+}
+@add(3);
+let %a = @new(4);
+let %b = @new(5);
+ref_write(%a, 7);
+ref_write(%list, Cons(1, ref_read(%list)));
+END
+is(rly('watch', '--once', '--cells', $file)->{out},
+   "$file:1: cell: 0 -> 3 -> 5 -> 6\n"
+   . "$file:2: cell: Cons(0, Nil) -> Cons(1, Cons(0, Nil))\n"
+   . "$file:3: cell: 4 -> 7\n$file:3: cell: 5\n",
+   'the contents of cells, one after another');
+is(rly('watch', '--once', $file)->{out}, '', '... when they are asked for');
+
+spew($file, <<'END');
+let @many = ref(0);
+def @go(%n: int32, %to: int32) -> () {
+  if (%n < %to) {
+    ref_write(@many, ref_read(@many) + 2 * %n + 1);
+    @go(%n + 1, %to)
+  } else { () }
+}
+@go(0, 1000);
+@map(fn (%i) { ref_read(ref(%i)) }, @range(11));
+END
+is(rly('watch', '--once', '--cells', $file)->{out},
+   "$file:9: Cons(0, Cons(1, Cons(2, Cons(3, Cons(4, Cons(5, Cons(6, Cons(7, "
+   . "Cons(8, Cons(9, Cons(10, Nil)))))))))))\n"
+   . "$file:1: cell, 1 in 8 of 1001: "
+   . join(' -> ', map { (8 * $_) ** 2 } 0 .. 125) . "\n"
+   . join('', map { "$file:9: cell: $_\n" } 0 .. 7)
+   . "$file:9: 3 more cells\n",
+   'those at equal distances of many, the first few of many cells');
+
+# The text of a cell's place is the user's where the library makes the cell; and
+# a write by differentiated code counts.
+spew($file, <<'END');
+let @seen = ref(1f);
+def @f(%x: float32) -> float32 { ref_write(@seen, 2f); %x * ref_read(@seen) }
+grad(@f)(3f);
+END
+like(rly('watch', '--once', '--cells', $file)->{out},
+     qr/:1: cell: 1f -> 2f\n\z/, 'a write by differentiated code');
 
 # Once, as a tool asks that shows values beside lines.
 spew($file, "1 + 1;\n2 / 0;\n3;\n");

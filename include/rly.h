@@ -83,10 +83,13 @@ const char *rly_status_name(rly_status status); /* "refused"; or NULL */
  * by NULL, 0, -1 or false without a text. */
 const char *rly_misuse(void);
 
-/* The version of this header; rly_version() is that of the library, "0.1.0". */
+/* The version of this header, and as a number that `#if` compares: 102 is
+ * 0.1.2, 10203 is 1.2.3.  rly_version() is that of the library, "0.1.0". */
 #define RLY_VERSION_MAJOR 0
 #define RLY_VERSION_MINOR 1
 #define RLY_VERSION_PATCH 0
+#define RLY_VERSION \
+  (RLY_VERSION_MAJOR * 10000 + RLY_VERSION_MINOR * 100 + RLY_VERSION_PATCH)
 const char *rly_version(void);
 /* Chooses the kernels' instruction set for the whole process, before any
  * context is made: "generic", "avx2", "avx512", "neon"; NULL: the machine's

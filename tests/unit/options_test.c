@@ -13,6 +13,9 @@ static void test_version(void **state) {
   snprintf(text, sizeof text, "%d.%d.%d", RLY_VERSION_MAJOR, RLY_VERSION_MINOR,
            RLY_VERSION_PATCH);
   assert_string_equal(text, rly_version());
+  snprintf(text, sizeof text, "%d.%d.%d", RLY_VERSION / 10000,
+           RLY_VERSION / 100 % 100, RLY_VERSION % 100);
+  assert_string_equal(text, rly_version());
 }
 
 /* An option struct as a later version may have it. */

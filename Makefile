@@ -2,7 +2,7 @@
 # source folders; what re2c, lemon and embed generate, in build/MODE/gen/.
 #
 #   make [MODE=release|debug|asan|tsan|cov|guided|wasm] [CC=clang] [READLINE=0]
-#        [OPENMP=0] [MPI=0] [V=1]
+#        [LINEDIT=libedit] [OPENMP=0] [MPI=0] [V=1]
 #   make help
 
 MODE     ?= release
@@ -12,7 +12,8 @@ GEN      := $(B)/gen
 ifeq ($(MODE),wasm)
 include web/wasm.mk
 endif
-READLINE ?= 1
+LINEDIT  ?= readline
+READLINE ?= $(if $(filter libedit,$(LINEDIT)),2,1)
 ONNX     ?= $(if $(wildcard /usr/include/protobuf-c/protobuf-c.h),1,0)
 ifeq ($(BUNDLED),1)
 include web/bundled.mk
@@ -61,6 +62,7 @@ WEB_PACKAGES   := clang lld llvm wasi-libc libclang-rt-dev-wasm32 dpkg-dev \
 TREE_SITTER_PACKAGES := libtree-sitter-dev
 VSCODE_PACKAGES := unzip $(if $(shell command -v node),,nodejs npm)
 MUSL_PACKAGES  := musl-tools dpkg-dev
+LIBEDIT_PACKAGES := libedit-dev
 NEON_PACKAGES  := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 # --- Version ----------------------------------------------------------------
@@ -92,8 +94,7 @@ $(if $(OPT_$(MODE)),,\
 # stands what results depend on (the same bits everywhere), and linking.
 FIXED := $(if $(CFLAGS),-fno-fast-math) -ffp-contract=off $(POSITION) \
          -fvisibility=hidden $(if $(filter 1,$(OPENMP)),-fopenmp)
-OWN_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= -DRLY_READLINE=$(READLINE) \
-                $(BUNDLED_CPPFLAGS) $(LOOKS)
+OWN_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= $(BUNDLED_CPPFLAGS) $(LOOKS)
 PREPROCESS := $(OWN_CPPFLAGS) $(CPPFLAGS)
 COMPILE    := -std=gnu11 $(OPT_$(MODE)) $(CFLAGS) $(FIXED)
 LINK       := $(CC) $(COMPILE) $(LDFLAGS)
@@ -109,13 +110,13 @@ ISA_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl
 
 # More flags for the objects of one folder, or one of it: FLAGS_folder, _source.
 FLAGS_lib      := -DRLY_ONNX=$(ONNX)
+FLAGS_repl      = -DRLY_READLINE=$(READLINE)
 # Who builds without optimisation gets none.
 ifeq ($(MODE)$(filter -O0 -Og,$(CFLAGS)),release)
 FLAGS_tensor   := -O3
 FLAGS_kernels/ref := -O3
 # Calls of rly.h that look at the status (docs/statuses.pl).
 FLAGS_tests/unit := -include $(GEN)/tests/statuses.h
-FLAGS_repl     := $(if $(filter asan debug,$(MODE)),$(FLAGS_tests/unit))
 FLAGS_kernels/math := -O3
 FLAGS_kernels/simd := -O3
 FLAGS_kernels/drive := -O3
@@ -215,6 +216,22 @@ PACKED := $(if $(findstring musl,$(CC) $(machine)),,$(x86))
 $(RLY): private LINK += $(if $(PACKED),\
   -Xlinker -z -Xlinker pack-relative-relocs)
 $(RLY): $(call objects,$(rly_src)) $(LIB)
+	@echo "  link  $@"
+	$(Q)$(LINK) $(RLY_LINK) $^ $(RLY_ONNX) $(LDLIBS) -o $@
+
+# The program with libedit: of its objects five are others.
+edit_src := $(addprefix repl/,edit.c line.c readline.c libedit.c \
+              libedit_complete.c)
+edit_obj := $(edit_src:repl/%.c=$(B)/libedit/%.o)
+$(edit_obj): READLINE := 2
+$(B)/libedit/%.o: repl/%.c $(B)/flags | $(gen_hdr)
+	@mkdir -p $(@D)
+	@echo "  cc    $< (libedit)"
+	$(Q)$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_repl) -MMD -MP \
+	  -c $< -o $@
+
+$(B)/rly-libedit: $(edit_obj) \
+  $(call objects,$(filter-out $(edit_src),$(rly_src))) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(LINK) $(RLY_LINK) $^ $(RLY_ONNX) $(LDLIBS) -o $@
 
@@ -329,7 +346,7 @@ update = cat > $(1).new; cmp -s $(1).new $(1) && rm $(1).new || mv $(1).new $(1)
 # recipe under `make -n`, too, which then tells what a real make would do.
 $(B)/flags: FORCE
 	+@mkdir -p $(@D); \
-	  echo '$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_lib)' | \
+	  echo '$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_lib) $(FLAGS_repl)' | \
 	  { $(call update,$@); }
 
 ifeq ($(MODE),wasm)
@@ -463,6 +480,9 @@ deps-musl:      ## install the compiler and the libraries of `make musl`
 	@.ci/deps $(MUSL_PACKAGES)
 	@web/deps build/deps jansson protobuf-c
 
+deps-libedit:   ## install the line editor of `make libedit`
+	@.ci/deps $(LIBEDIT_PACKAGES)
+
 deps-onnx:      ## install the reader of ONNX files and the data of its tests
 	@.ci/deps $(ONNX_PACKAGES)
 
@@ -557,7 +577,16 @@ clang: $(gen_hdr) ## clang's warnings, without building
 	  { echo 'make clang needs clang: make deps-guided'; exit 1; }
 	$(Q)printf '%s\n' $(sort $(CLANG_SRC)) | xargs -n 20 -P 2 clang \
 	  $(PREPROCESS) -std=gnu11 -O1 $(filter-out -fopenmp,$(FIXED)) \
-	  $(FLAGS_lib) -Wall -Wextra -Werror -fsyntax-only
+	  $(FLAGS_lib) $(FLAGS_repl) -Wall -Wextra -Werror -fsyntax-only
+
+# Tests of the prompt at a terminal.
+AT_TERMINAL := $(addprefix tests/t/,\
+                 repl.t prompt.t terminal.t sitting.t watch.t)
+libedit:        ## build/MODE/rly-libedit, with libedit, and the prompt's tests
+	@[ -e /usr/include/histedit.h ] || { echo 'make libedit needs' \
+	  'histedit.h: make deps-libedit'; exit 1; }
+	@$(MAKE) --no-print-directory $(B)/rly-libedit
+	@RLY=$(B)/rly-libedit MODE=$(MODE) prove $(AT_TERMINAL)
 
 neon:           ## the kernels for ARM, cross-compiled, tested under qemu
 	@tests/neon/run

@@ -1,5 +1,5 @@
-/* See readline.h. */
-#if RLY_READLINE
+/* See readline.h: GNU Readline. */
+#if RLY_READLINE == 1
 #include "repl/readline.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
-/* Readline, loaded where a terminal is read.
+/* The line editor, loaded where a terminal is read: by RLY_READLINE, GNU
+ * Readline (1, readline.c) or libedit (2, libedit.c), which answers to the same
+ * names.  Others include this header alone.
  *
  * The dynamic linker looks up some 1,200 of the library's own names whenever it
  * is loaded, which would be half of the instructions of `rly -e '1 + 1'`.  So
@@ -10,8 +12,12 @@
 #include <stdbool.h>
 #include <stdio.h> /* which readline's headers want */
 
+#if RLY_READLINE == 2
+#include "repl/libedit.h"
+#else
 #include <readline/history.h>
 #include <readline/readline.h>
+#endif
 
 /* ROW(name here, name there) */
 #define READLINE_NAMES(ROW)                                                \

@@ -88,8 +88,7 @@ const char *rly_misuse(void);
 #define RLY_VERSION_MAJOR 0
 #define RLY_VERSION_MINOR 1
 #define RLY_VERSION_PATCH 0
-#define RLY_VERSION \
-  (RLY_VERSION_MAJOR * 10000 + RLY_VERSION_MINOR * 100 + RLY_VERSION_PATCH)
+#define RLY_VERSION 100
 const char *rly_version(void);
 /* Chooses the kernels' instruction set for the whole process, before any
  * context is made: "generic", "avx2", "avx512", "neon"; NULL: the machine's

@@ -111,6 +111,12 @@ like($page->js('document.getElementById("frame").srcdoc'),
 $page->after(run => sub { $page->click('[data-view=passes]') });
 like($page->js('document.getElementById("frame").srcdoc'),
      qr/What each pass makes/, 'the passes');
+$page->after(run => sub {
+  $page->write_text("grad(fn (%x: float32) { tanh(%x) * %x })(3f);");
+});
+$page->after(run => sub { $page->click('[data-view=gradient]') });
+like($page->js('document.getElementById("frame").srcdoc'),
+     qr/FirstOrderGradient.*let %\w+: float32 = tanh/s, 'a gradient as text');
 $page->after(run => sub { $page->click('[data-view=bytecode]') });
 like(seen('#text'), qr/\breturn\b|\bret\b/, 'the bytecode');
 $page->after(run => sub {
@@ -181,7 +187,7 @@ is(values_seen(), '6', 'another text ends a loop');
 
 # Nesting that a browser's stack has no room for is refused.
 $page->after(checked => sub {
-  $page->write_text('exp(' x 10_000 . '1f' . ')' x 10_000 . ';');
+  $page->write_text('exp(' x 30_000 . '1f' . ')' x 30_000 . ';');
 });
 like(seen('#text'), qr/^1:1: error E0701: out of memory/,
      'too deep nesting is refused');

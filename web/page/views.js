@@ -15,6 +15,13 @@ export const VIEWS = {
     title: 'Passes', made: [OUT],
     words: (file) => ['opt', '--html', OUT, '-O2', file],
   },
+  // What `grad` computes where a function only calls operators.
+  gradient: {
+    title: 'Gradient', made: [OUT],
+    words: (file) => ['opt', '--html', OUT, '--passes',
+                      'Inline,FirstOrderGradient,SimplifyExpr,FoldConstant,'
+                      + 'DeadCodeElimination', file],
+  },
   graph: {
     title: 'Graph', page: true,
     words: (file) => ['graph', '--format', 'html', file],

@@ -837,7 +837,8 @@ uninstall:      ## remove what `make install` with the same settings put there
 	  $(foreach folder,$(vims),$(addprefix $(folder)/,$(vimfiles))) \
 	  $(addprefix $(data)/nvim/site/,$(treefiles))
 	rm -rf $(data)/rly/web
-	rmdir $(data)/rly $(bin)/../lib/rly 2>/dev/null || :
+	rmdir $(data)/rly $(bin)/../lib/rly $(data)/nvim/site/queries/rly \
+	  2>/dev/null || :
 
 # What is kept in git, and in gen/ what re2c, lemon and protoc-c make of it:
 # who builds from the archive needs none of them.

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytecode/code.h"
+#include "types/types.h"
 #include "lib/path.h"
 
 enum { LACKING_MAX = 50 }; /* tensors that one message names */

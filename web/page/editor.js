@@ -276,8 +276,9 @@ export class Editor {
     const shown = await run;
     clearTimeout(waits);
     if (!this.is_old(now)) this.on.running(false);
-    // A text that did not run may have mistakes, which the check tells.
-    if (!shown || this.is_old(now) || shown.status === 1 && !await check) return;
+    // A text that did not run, or not to its end, may have mistakes, which the
+    // check tells.
+    if (!shown || this.is_old(now) || shown.status && !await check) return;
     now.shown = true;
     const {doc} = now, {marks, text} = value_marks(doc, shown.out);
     now.failed = run_problems(doc, shown.err);

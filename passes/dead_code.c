@@ -101,15 +101,20 @@ static bool may_fail(const Binding *b) {
   return b->var && types_need_check(b->value->type, b->var->type);
 }
 
-static void find_dropped(Dead *d) {
+/* Is there anything that goes? */
+static bool find_dropped(Dead *d) {
+  bool found = false;
   for (size_t i = d->bindings.len; i-- > 0;) {
     const Binding *b = d->bindings.data[i];
     bool used = b->var && count(d, b->var, 0) > 0;
     if (used || ptrmap_has(&d->dropped, b->value)) continue;
     if (expr_is_pure(d->p, b->value) && !may_fail(b) &&
-        pass_may_replace(d->p, NULL, b->value, NULL))
+        pass_may_replace(d->p, NULL, b->value, NULL)) {
       drop(d, b->value);
+      found = true;
+    }
   }
+  return found;
 }
 
 static bool goes(const Dead *d, const Block *block, int i) {
@@ -117,32 +122,44 @@ static bool goes(const Dead *d, const Block *block, int i) {
          ptrmap_has(&d->dropped, block->bindings[i].value);
 }
 
+/* The block without what goes; the same block where all stays, or where memory
+ * ran out. */
+static const Block *smaller_block(const Dead *d, Arena *arena, const Block *was,
+                                  const Block *block) {
+  Binding *kept = ARENA_ARRAY(arena, Binding, (size_t)was->count + 1);
+  int n = 0;
+  for (int i = 0; kept && i < was->count; i++)
+    if (!goes(d, was, i)) kept[n++] = block->bindings[i];
+  if (!kept || n == was->count) return block;
+  Block *made = ARENA_NEW(arena, Block);
+  if (!made) return block;
+  *made = (Block){n, kept, block->result};
+  return made;
+}
+
+static const Expr *without_dropped(const Dead *d, Arena *arena, const Expr *e) {
+  ExprMap m;
+  expr_map_start(&m, d->p->mem, arena, e);
+  while (expr_map_next(&m)) {
+    if (m.walk.event != WALK_LEAVE || m.made->kind != EX_BLOCK) continue;
+    const Block *block = m.made->block;
+    const Block *made = smaller_block(d, arena, m.walk.at->block, block);
+    if (made == block) continue;
+    if (made->count == 0) expr_map_put(&m, made->result);
+    else expr_map_own(&m)->block = made;
+  }
+  return expr_map_end(&m);
+}
+
 static const Expr *without_dead(Program *p, Arena *arena, const Expr *e) {
   Dead d = {.p = p};
-  ExprMap m;
   e = without_second_names(p, arena, e);
   if (!e) return NULL;
   ptrmap_init(&d.uses, p->mem);
   ptrmap_init(&d.dropped, p->mem);
   VEC_INIT(&d.bindings, p->mem);
   look(&d, e);
-  find_dropped(&d);
-  expr_map_start(&m, p->mem, arena, e);
-  while (expr_map_next(&m)) {
-    if (m.walk.event != WALK_LEAVE || m.made->kind != EX_BLOCK) continue;
-    const Block *was = m.walk.at->block, *block = m.made->block;
-    Binding *kept = ARENA_ARRAY(arena, Binding, (size_t)was->count + 1);
-    int n = 0;
-    for (int i = 0; kept && i < was->count; i++)
-      if (!goes(&d, was, i)) kept[n++] = block->bindings[i];
-    if (!kept || n == was->count) continue;
-    Expr *made = expr_map_own(&m);
-    Block *smaller = ARENA_NEW(arena, Block);
-    *smaller = (Block){n, kept, block->result};
-    made->block = smaller;
-    if (n == 0) expr_map_put(&m, block->result);
-  }
-  e = expr_map_end(&m);
+  if (find_dropped(&d)) e = without_dropped(&d, arena, e);
   VEC_DONE(&d.bindings);
   ptrmap_done(&d.uses);
   ptrmap_done(&d.dropped);

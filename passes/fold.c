@@ -29,6 +29,7 @@ static bool is_small_integer(const Type *t) {
 typedef struct Fold {
   Program *p;
   Arena *arena;
+  Knowing *knowing;
   PtrMap values; /* Var -> the tensor that a `let` gives it */
 } Fold;
 
@@ -58,7 +59,7 @@ static Tensor *known_tensor(Program *p, const Known *known) {
 static bool fold_known(Fold *f, const Expr *e, const Expr **made) {
   Known known;
   *made = e;
-  if (!types_known(f->p, f->arena, e, &known)) return false;
+  if (!knowing_ask(f->knowing, f->arena, e, &known)) return false;
   if (known.count <= pass_arg(f->p, ELEMENTS) && expr_is_pure(f->p, e))
     *made = constant_take(f, e, known_tensor(f->p, &known));
   return true;
@@ -199,8 +200,9 @@ static void note_value(Fold *f, const ExprWalk *w, const Expr *made) {
     ptrmap_put(&f->values, b->var, made->constant);
 }
 
-const Expr *expr_fold(Program *p, Arena *arena, const Expr *e) {
-  Fold f = {.p = p, .arena = arena};
+static const Expr *fold_with(void *knowing, Program *p, Arena *arena,
+                             const Expr *e) {
+  Fold f = {.p = p, .arena = arena, .knowing = knowing};
   ExprMap m;
   ptrmap_init(&f.values, p->mem);
   expr_map_start(&m, p->mem, arena, e);
@@ -214,8 +216,18 @@ const Expr *expr_fold(Program *p, Arena *arena, const Expr *e) {
   return expr_map_end(&m);
 }
 
+const Expr *expr_fold(Program *p, Arena *arena, const Expr *e) {
+  Knowing *knowing = knowing_new(p);
+  const Expr *made = knowing ? fold_with(knowing, p, arena, e) : NULL;
+  knowing_free(knowing);
+  return made;
+}
+
 Pass pass_fold_constant;
 
 Unit *pass_fold_constant(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, expr_fold);
+  Knowing *knowing = knowing_new(p);
+  Unit *made = knowing ? unit_rewrite_with(p, unit, fold_with, knowing) : NULL;
+  knowing_free(knowing);
+  return made;
 }

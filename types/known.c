@@ -10,7 +10,7 @@
  * the dataflow in dims.c, so they may still rise: to a rule that looks at one,
  * a value is as an operand's dimension, and the rule runs again.
  *
- * Nothing is stored: a value is computed when it is asked for, by evaluating
+ * A value is computed when it is asked for, by evaluating
  * the expression as far as it is known, by need, through names, tuples,
  * branches and calls.  What an environment says of a variable is an expression
  * with the environment that it stands in.  Calls find the variables around a
@@ -21,7 +21,9 @@
  * take linear time altogether, and a recursion that does not end is not entered
  * for long.  Within one question the value of a variable is computed once: the
  * condition and a branch of an `if` may both ask for it, and so may those of
- * the call that gives it, which would double the steps at each call. */
+ * the call that gives it, which would double the steps at each call.  While
+ * types are inferred nothing is kept from one question to the next, since
+ * dimensions rise; of a checked program a Knowing keeps what it found. */
 #include <string.h>
 
 #include "types/infer.h"
@@ -49,8 +51,17 @@ typedef struct Finding {
   int depth;
 } Finding;
 
+/* The findings of variables outside calls, of a checked program. */
+struct Knowing {
+  Checker checker;
+  Infer in;
+  PtrMap found; /* Var -> Finding */
+  Arena kept;   /* the findings and their values */
+};
+
 typedef struct Look {
   Infer *in;
+  Knowing *keeper;     /* keeps what is found; NULL: nothing is kept */
   Constraint *watcher; /* runs again when a dimension that was seen rises */
   bool firm;           /* only dimensions that cannot rise count */
   bool shapes;         /* has the shape of a tensor been looked at? */
@@ -388,9 +399,22 @@ static const Known *compute(Look *k, Spot at, int depth) {
   return known ? out : NULL;
 }
 
+/* --- What was found before ------------------------------------------------ */
+
+static Finding *kept_finding(Knowing *keeper, const Var *var) {
+  Finding *f = ptrmap_get(&keeper->found, var);
+  if (f) return f;
+  f = ARENA_NEW(&keeper->kept, Finding);
+  if (!f) return NULL;
+  *f = (Finding){var, NULL, NULL, NESTED};
+  ptrmap_put(&keeper->found, var, f);
+  return f;
+}
+
 /* The finding of a variable, a new one where there is none; NULL: no room. */
 static Finding *finding_of(Look *k, Spot at) {
   const Var *var = at.e->var;
+  if (k->keeper && !at.env) return kept_finding(k->keeper, var);
   for (int i = 0; i < k->found_count; i++)
     if (k->found[i].var == var && k->found[i].env == at.env)
       return &k->found[i];
@@ -401,12 +425,31 @@ static Finding *finding_of(Look *k, Spot at) {
   return new;
 }
 
+/* A copy in another arena; NULL: memory ran out. */
+static Known *known_copy(Arena *arena, const Known *known) {
+  Known *made = arena_copy(arena, known, sizeof *known);
+  size_t size = (size_t)known->count * sizeof *known->items;
+  if (made) made->items = arena_copy(arena, known->items, size);
+  return made && (made->items || !size) ? made : NULL;
+}
+
+/* A question that ran out of steps has not shown that a value is unknown to the
+ * next one. */
+static void note_finding(const Look *k, Finding *f, const Known *value,
+                         int depth) {
+  bool kept = k->keeper && !f->env;
+  if (kept && !value && k->steps <= 0) return;
+  if (kept && value) value = known_copy(&k->keeper->kept, value);
+  f->value = value;
+  f->depth = depth;
+}
+
 static const Known *value_of(Look *k, Spot at, int depth) {
   if (depth >= NESTED) return NULL;
   Finding *f = at.e->kind == EX_VAR ? finding_of(k, at) : NULL;
   if (f && (f->value || depth >= f->depth)) return f->value;
   const Known *value = compute(k, at, depth);
-  if (f) f->value = value, f->depth = depth;
+  if (f) note_finding(k, f, value, depth);
   return value;
 }
 
@@ -461,43 +504,72 @@ Truth known_truth(Infer *in, const Expr *condition, bool by_shapes) {
   return dim_is(c->items[0], 0) ? NO : YES;
 }
 
-/* Of a checked program there is no inference under way: types are finished, and
- * a dimension's name is no number. */
-static bool known_in(Program *p, Arena *arena, const Expr *call, const Expr *e,
-                     Known *out) {
-  Checker c = {.p = p};
-  Infer in = {.c = &c,
-              .p = p,
-              .types = p->types,
-              .mem = p->mem,
-              .first_var = UINT32_MAX};
-  ptrmap_init(&c.dim_vars, p->mem);
-  ptrmap_init(&in.sized, p->mem);
-  arena_init(&in.asked, p->mem);
-  Look k = {.in = &in, .steps = STEPS};
+/* --- Questions about a checked program ------------------------------------ */
+
+/* There is no inference under way: types are finished, and a dimension's name
+ * is no number. */
+Knowing *knowing_new(Program *p) {
+  Knowing *k = mem_alloc(p->mem, sizeof *k);
+  if (!k) return NULL;
+  *k = (Knowing){
+      .checker = {.p = p},
+      .in = {
+          .p = p, .types = p->types, .mem = p->mem, .first_var = UINT32_MAX}};
+  k->in.c = &k->checker;
+  ptrmap_init(&k->checker.dim_vars, p->mem);
+  ptrmap_init(&k->in.sized, p->mem);
+  ptrmap_init(&k->found, p->mem);
+  arena_init(&k->in.asked, p->mem);
+  arena_init(&k->kept, p->mem);
+  return k;
+}
+
+void knowing_free(Knowing *k) {
+  if (!k) return;
+  arena_done(&k->kept);
+  arena_done(&k->in.asked);
+  ptrmap_done(&k->found);
+  ptrmap_done(&k->in.sized);
+  ptrmap_done(&k->checker.dim_vars);
+  mem_free(k->in.mem, k, sizeof *k);
+}
+
+static bool all_numbers(const Known *known) {
+  for (int i = 0; i < known->count; i++)
+    if (!dim_is_number(known->items[i])) return false;
+  return true;
+}
+
+static bool ask_within(Knowing *keeper, Arena *arena, const Expr *call,
+                       const Expr *e, Known *out) {
+  Look k = {.in = &keeper->in, .keeper = keeper, .steps = STEPS};
   Spot body = {call, NULL};
   bool entered = !call || enter_call(&k, &body);
   const Known *known = entered ? value_of(&k, (Spot){e, body.env}, 0) : NULL;
-  bool numbers = known != NULL;
-  for (int i = 0; numbers && i < known->count; i++)
-    numbers = dim_is_number(known->items[i]);
-  if (numbers) {
-    *out = *known;
-    out->items = arena_copy(arena, known->items,
-                            (size_t)known->count * sizeof *known->items);
-    numbers = out->items || !known->count;
-  }
-  arena_done(&in.asked);
-  ptrmap_done(&in.sized);
-  ptrmap_done(&c.dim_vars);
-  return numbers;
+  if (known && !all_numbers(known)) known = NULL;
+  if (known) known = known_copy(arena, known);
+  if (known) *out = *known;
+  arena_reset(&keeper->in.asked);
+  return known != NULL;
+}
+
+bool knowing_ask(Knowing *keeper, Arena *arena, const Expr *e, Known *out) {
+  return ask_within(keeper, arena, NULL, e, out);
+}
+
+static bool ask_once(Program *p, Arena *arena, const Expr *call, const Expr *e,
+                     Known *out) {
+  Knowing *keeper = knowing_new(p);
+  bool known = keeper && ask_within(keeper, arena, call, e, out);
+  knowing_free(keeper);
+  return known;
 }
 
 bool types_known(Program *p, Arena *arena, const Expr *e, Known *out) {
-  return known_in(p, arena, NULL, e, out);
+  return ask_once(p, arena, NULL, e, out);
 }
 
 bool types_known_within(Program *p, Arena *arena, const Expr *call,
                         const Expr *e, Known *out) {
-  return known_in(p, arena, call, e, out);
+  return ask_once(p, arena, call, e, out);
 }

@@ -76,6 +76,14 @@ bool types_known(Program *p, Arena *arena, const Expr *e, struct Known *out);
 /* The same of what stands in the body of the function that a call names. */
 bool types_known_within(Program *p, Arena *arena, const Expr *call,
                         const Expr *e, struct Known *out);
+/* For many such questions about one program: what was found of a variable for
+ * one is kept for the next, so that n questions about a chain of n lets take
+ * time in proportion to n.  NULL: memory ran out. */
+typedef struct Knowing Knowing;
+Knowing *knowing_new(Program *p);
+void knowing_free(Knowing *k); /* NULL is fine */
+/* The value is copied into the arena. */
+bool knowing_ask(Knowing *k, Arena *arena, const Expr *e, struct Known *out);
 
 /* Is a condition of the operator of a text's own that the call names known not
  * to hold of its operands? */

@@ -1,8 +1,8 @@
 # The build of rly.  What it makes lies below build/MODE/, a mirror of the
 # source folders; what re2c, lemon and embed generate, in build/MODE/gen/.
 #
-#   make [MODE=release|debug|asan|tsan|cov|guided|wasm] [CC=clang] [READLINE=0]
-#        [LINEDIT=libedit] [OPENMP=0] [MPI=0] [V=1]
+#   make [MODE=release|debug|asan|tsan|cov|guided|wasm] [CC=clang]
+#        [READLINE=0|1|2] [OPENMP=0] [MPI=0] [V=1]
 #   make help
 
 MODE     ?= release
@@ -12,8 +12,8 @@ GEN      := $(B)/gen
 ifeq ($(MODE),wasm)
 include web/wasm.mk
 endif
-LINEDIT  ?= readline
-READLINE ?= $(if $(filter libedit,$(LINEDIT)),2,1)
+# The line editor: 1 is GNU Readline, 2 libedit, 0 none.
+READLINE ?= 1
 ONNX     ?= $(if $(wildcard /usr/include/protobuf-c/protobuf-c.h),1,0)
 ifeq ($(BUNDLED),1)
 include web/bundled.mk
@@ -108,15 +108,19 @@ LDLIBS   := $(or $(LIBS_$(MODE)),$(if $(BUNDLED),,$(SYSTEMS)) -lm)
 ISA_avx2   := -mavx2 -mfma
 ISA_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl
 
+# Calls of rly.h that end the process where a status is one that the function's
+# comment does not list (docs/statuses.pl).
+STATUSES := -include $(GEN)/tests/statuses.h
+
 # More flags for the objects of one folder, or one of it: FLAGS_folder, _source.
 FLAGS_lib      := -DRLY_ONNX=$(ONNX)
-FLAGS_repl      = -DRLY_READLINE=$(READLINE)
+FLAGS_repl      = -DRLY_READLINE=$(READLINE) \
+                  $(if $(filter asan,$(MODE)),$(STATUSES))
+FLAGS_tests/unit := $(STATUSES)
 # Who builds without optimisation gets none.
 ifeq ($(MODE)$(filter -O0 -Og,$(CFLAGS)),release)
 FLAGS_tensor   := -O3
 FLAGS_kernels/ref := -O3
-# Calls of rly.h that look at the status (docs/statuses.pl).
-FLAGS_tests/unit := -include $(GEN)/tests/statuses.h
 FLAGS_kernels/math := -O3
 FLAGS_kernels/simd := -O3
 FLAGS_kernels/drive := -O3

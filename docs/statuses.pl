@@ -33,8 +33,8 @@ sub checks {
 
 #include "include/rly.h"
 
-static inline rly_status listed(const char *name, unsigned gives,
-                                rly_status status) {
+static inline rly_status status_listed(const char *name, unsigned gives,
+                                       rly_status status) {
   if (status == RLY_OK || gives >> status & 1) return status;
   fprintf(stderr, "%s gave %s, which rly.h does not list\n", name,
           rly_status_name(status));
@@ -43,8 +43,8 @@ static inline rly_status listed(const char *name, unsigned gives,
 END
   for my $f (statuses()) {
     my $set = join ' | ', map { "1u << RLY_\U$_" } @{$f->{gives}};
-    $text .= "#define $f->{name}(...) \\\n  listed(\"$f->{name}\", $set, " .
-      "\\\n         $f->{name}(__VA_ARGS__))\n";
+    $text .= "#define $f->{name}(...) \\\n  status_listed(\"$f->{name}\", $set, " .
+      "\\\n                $f->{name}(__VA_ARGS__))\n";
   }
   return $text;
 }

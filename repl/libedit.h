@@ -1,5 +1,5 @@
 /* The part of readline's interface that the editor uses, over libedit: what
- * stands behind repl/readline.h in a build with LINEDIT=libedit.
+ * stands behind repl/readline.h in a build with READLINE=2.
  *
  * libedit's own imitation of readline has none of the hooks that edit.c needs.
  * Its other interface, histedit.h, keeps a line and its cursor, reads keys and

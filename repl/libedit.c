@@ -53,8 +53,10 @@ static bool library_load(void) {
 #undef ROW
   };
   void *places[sizeof names / sizeof *names], *file = NULL;
-  static const char *const files[] = {"libedit.so.2", "libedit.so.0",
-                                      "libedit.so", "libedit.3.dylib"};
+  /* Debian counts otherwise than the others. */
+  static const char *const files[] = {SYSTEM_LIBRARY("libedit", "2"),
+                                      SYSTEM_LIBRARY("libedit", "0"),
+                                      SYSTEM_LIBRARY("libedit", "3")};
   for (size_t i = 0; !file && i < sizeof files / sizeof *files; i++)
     file = dlopen(files[i], RTLD_LAZY | RTLD_LOCAL);
   if (!file) return false;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "repl/screen.h"
+
 enum { ASKS_BEYOND = 100, CELL_BLANKS = 2 };
 
 int rl_filename_completion_desired, rl_attempted_completion_over;
@@ -96,6 +98,8 @@ char *rl_filename_completion_function(const char *word, int state) {
     char *path;
     return asprintf(&path, "%.*s%s", (int)head, word, found) < 0 ? NULL : path;
   }
+  if (folder) closedir(folder);
+  folder = NULL;
   return NULL;
 }
 
@@ -125,7 +129,9 @@ static void list(char **matches) {
     return;
   }
   bool all = n <= ASKS_BEYOND || wants_all(n);
-  size_t cell = longest + CELL_BLANKS, across = 80 / cell ? 80 / cell : 1;
+  size_t rows, columns, cell = longest + CELL_BLANKS;
+  screen_size(&rows, &columns);
+  size_t across = columns / cell ? columns / cell : 1;
   for (size_t i = 1; all && i <= n; i++)
     printf("%s%-*s", i % across == 1 || across == 1 ? "\n" : "", (int)cell,
            matches[i]);

@@ -31,7 +31,8 @@ sub ended {
 # well; the stepper's has no `error`.  What was wrong, or nothing.
 sub ends {
   my $run = ended(2, @_);
-  my $told = $run->{err} =~ /error\[E|^  E\d{4}: |: E\d{4}: /m;
+  my $told = $run->{err} =~ ($_[0] eq 'step'
+    ? qr/error\[E|^  E\d{4}: |: E\d{4}: /m : qr/error\[E/);
   return if $run->{status} >= 0 && $run->{status} <= 3
       && ($run->{status} == 0 || $told);
   return "@_: status $run->{status}: " . substr $run->{err}, 0, 300;

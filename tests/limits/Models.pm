@@ -536,6 +536,16 @@ our %models = (
     'check', 'M:6:12: error[E0209]: `nn.conv2d`: 1 input and 1 output '
     . 'channels do not divide into 2147483647 groups',
     image('Conv', int_attr('group', $most)), $square],
+  'a kernel of another shape' => [
+    'run', 'M:6:12: error[E0606]: a kernel_shape that is not the shape of the '
+    . 'weight',
+    image('Conv', ints_attr('kernel_shape', [2, 2])), $square],
+  'a kernel of another rank' => [
+    'run', 'M:6:12: error[E0606]: a kernel_shape that is not the shape of the '
+    . 'weight',
+    image('ConvTranspose', ints_attr('kernel_shape', [1])), $square],
+  'a kernel of its own shape' => ['fine', '',
+    image('Conv', ints_attr('kernel_shape', [1, 1])), $square],
   'strides of nothing' => [
     'check', 'M:6:12: error[E0303]: `nn.conv2d`: `strides`: 0 is not from 1 '
     . 'to 2147483647',

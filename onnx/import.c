@@ -169,12 +169,27 @@ static bool emit_known(Import *im, const Onnx__NodeProto *n) {
                     domain ? shown(im, domain) : "");
 }
 
+/* A node says each of its attributes once. */
+static bool says_once(Import *im, const Onnx__NodeProto *n) {
+  void *here = (void *)(uintptr_t)im->nodes;
+  for (size_t i = 0; i < n->n_attribute; i++) {
+    const char *name = n->attribute[i]->name ? n->attribute[i]->name : "";
+    const Name *key = name_of(im->names, name);
+    if (ptrmap_get(&im->said, key) == here)
+      return node_error(im, n, E0804, "its attribute `%s` is there twice",
+                        shown(im, name));
+    ptrmap_put(&im->said, key, here);
+  }
+  return true;
+}
+
 static bool emit_node(Import *im, const Onnx__NodeProto *n) {
   /* Functions that call others twice each make a program of any size. */
   if (im->nodes++ >= NODES_MOST)
     return node_error(im, n, E0804, "the program would have more than %d nodes",
                       NODES_MOST);
-  if (mem_exhausted(im->mem) || !emit_known(im, n)) return false;
+  if (mem_exhausted(im->mem) || !says_once(im, n) || !emit_known(im, n))
+    return false;
   pass_on_loose(im, n);
   return true;
 }
@@ -374,6 +389,7 @@ OnnxModel *onnx_model_read(const char *path, const OnnxState *state, Heap *heap,
   ptrmap_init(&im.dims, mem);
   ptrmap_init(&im.loose, mem);
   ptrmap_init(&im.read, mem);
+  ptrmap_init(&im.said, mem);
   VEC_INIT(&im.dim_list, mem);
   VEC_INIT(&im.shadowed, mem);
   bool fine = model && import_model(&im);
@@ -385,6 +401,7 @@ OnnxModel *onnx_model_read(const char *path, const OnnxState *state, Heap *heap,
   ptrmap_done(&im.dims);
   ptrmap_done(&im.loose);
   ptrmap_done(&im.read);
+  ptrmap_done(&im.said);
   VEC_DONE(&im.dim_list);
   VEC_DONE(&im.shadowed);
   if (model) onnx_message_free(mem, &model->base);

@@ -40,6 +40,8 @@ typedef struct Import {
   PtrMap loose; /* the texts of values whose rank is not known, since they come
                    from an element of a sequence */
   PtrMap read;  /* ONNX's Names of values that something in the model reads */
+  PtrMap said;  /* ONNX's Names of attributes -> `nodes` at the last node that
+                   has it */
   VEC(const Name *) dim_list;
   int depth; /* of graphs within graphs and functions */
   int nodes; /* written so far; a function's count at each call */

@@ -187,10 +187,15 @@ our %models = (
     'check', 'error[E0803]: M: the output `y` is given by no node',
     model(node('Split', ['x'], [map { "y$_" } 1 .. 200000]), @io)],
   'a million attributes' => [
-    'check', 'error[E0804]: M: node `n_y` (Relu): its attribute `` is not '
-    . 'known here',
+    'check', 'error[E0804]: M: node `n_y` (Relu): its attribute `` is there '
+    . 'twice',
     model(bytes_of(1, inside_node('Relu', ['x'], ['y'])
       . bytes_of(5, '') x 1000000), @io)],
+  'three hundred thousand attributes of many names' => [
+    'check', 'error[E0804]: M: node `n_y` (Relu): its attribute `a0` is not '
+    . 'known here',
+    model(bytes_of(1, inside_node('Relu', ['x'], ['y']) . join '',
+      map { bytes_of(5, bytes_of(1, "a$_")) } 0 .. 299999), @io)],
   'a million operator sets' => ['fine', '',
     model($relu, @io) . bytes_of(8, int_of(2, 17)) x 1000000],
   'a million functions' => ['fine', '',
@@ -425,7 +430,9 @@ our %models = (
     'check', 'error[E0802]: M: node `n_y` (Softmax): attribute `axis` is of '
     . 'a kind that is none here',
     one('Softmax', graph_attr('axis', $relu))],
-  'an attribute twice' => ['fine', '',
+  'an attribute twice' => [
+    'check', 'error[E0804]: M: node `n_y` (Softmax): its attribute `axis` is '
+    . 'there twice',
     one('Softmax', int_attr('axis', 0), int_attr('axis', 1))],
   'an attribute of a type of nobody' => [
     'check', 'error[E0802]: M: node `n_y` (Softmax): attribute `axis` is of '
@@ -435,6 +442,10 @@ our %models = (
     'check', 'error[E0804]: M: node `n_y` (Softmax): its attribute `` is '
     . 'not known here',
     one('Softmax', int_of(3, 1) . int_of(20, 2))],
+  'an attribute twice for a loop' => [
+    'check', 'error[E0804]: M: node `n_y` (Loop): its attribute `body` is '
+    . 'there twice',
+    one('Loop', (graph_attr('body', $relu)) x 2)],
   'an attribute of nobody' => [
     'check', 'M:5:12: error[E0111]: `nn.softmax`: `axis` cannot be a '
     . 'Tensor[(0), int32]',

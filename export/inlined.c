@@ -57,7 +57,8 @@ static const char *mode_text(int64_t mode) {
   return mode >= 0 && mode < count ? modes[mode] : "LEAF";
 }
 
-static void put_list(const Inlined *in, const Word *w, const Tensor *t) {
+static void put_list(const Inlined *in, const OnnxAttrWord *w,
+                     const Tensor *t) {
   Export *x = in->x;
   int count = (int)tensor_count(t);
   if (w->flag == '~') {
@@ -79,7 +80,8 @@ static void put_list(const Inlined *in, const Word *w, const Tensor *t) {
 
 /* The kind of the attribute follows from the value, as on import the value from
  * the kind (onnx/call.c). */
-static void put_constant(const Inlined *in, const Word *w, const Tensor *t) {
+static void put_constant(const Inlined *in, const OnnxAttrWord *w,
+                         const Tensor *t) {
   Export *x = in->x;
   DType dtype = (DType)t->dtype;
   if (w->flag == '!')
@@ -94,7 +96,7 @@ static void put_constant(const Inlined *in, const Word *w, const Tensor *t) {
   else onnx_attr_int(x->w, in->node, w->theirs, tensor_i64_at(t, 0));
 }
 
-static bool put_texts(const Inlined *in, const Word *w, const Val *v) {
+static bool put_texts(const Inlined *in, const OnnxAttrWord *w, const Val *v) {
   Export *x = in->x;
   size_t count = (size_t)v->count;
   const char **texts = ARENA_ARRAY(x->arena, const char *, count + 1);
@@ -145,11 +147,11 @@ static bool inlined_inputs(const Inlined *in, int *taken, Vals *out) {
 
 static bool inlined_attrs(const Inlined *in, int taken) {
   const char *at = in->row->attrs;
-  for (Word w; row_word(in->x, &at, &w);) {
+  for (OnnxAttrWord w; onnx_attr_word(in->x->arena, &at, &w);) {
     if (w.flag == '-') continue;
     const Binding *b = *w.ours ? parameter(in, w.ours) : positional(in, &taken);
     if (!b) return false;
-    if (b->sugar == SUGAR_DEFAULT) continue;
+    if (b->sugar == SUGAR_DEFAULT && !w.needed) continue;
     Val *v = parameter_value(in, b);
     if (!v) return false;
     if (v->kind == VAL_TUPLE) {

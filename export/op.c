@@ -199,27 +199,6 @@ OnnxNode *said_node(const Said *s, const char *op) {
   return n;
 }
 
-/* --- Words of rows -------------------------------------------------------- */
-
-bool row_word(Export *x, const char **at, Word *out) {
-  *at += strspn(*at, " ");
-  const char *word = *at;
-  size_t len = strcspn(word, " ");
-  *at += len;
-  if (!len) return false;
-  *out = (Word){0};
-  if (strchr(ONNX_ATTR_FLAGS, *word)) out->flag = *word++, len--;
-  const char *colon = memchr(word, ':', len);
-  size_t own = colon ? (size_t)(colon - word) : len;
-  const char *arrow = memchr(word, '>', own);
-  size_t theirs = arrow ? (size_t)(arrow - word) : own;
-  out->standard = colon != NULL;
-  out->theirs = arena_strndup(x->arena, word, theirs);
-  out->ours = arrow ? arena_strndup(x->arena, arrow + 1, own - theirs - 1)
-                    : out->theirs;
-  return true;
-}
-
 /* --- An operator by a row of import, read backwards ----------------------- */
 
 static int attr_index(const OpInfo *op, const char *name) {
@@ -230,9 +209,9 @@ static int attr_index(const OpInfo *op, const char *name) {
 
 static bool row_says(const Said *s, const char *attrs, bool *said) {
   const char *at = attrs;
-  for (Word w; row_word(s->x, &at, &w);) {
+  for (OnnxAttrWord w; onnx_attr_word(s->x->arena, &at, &w);) {
     int i = attr_index(s->op, w.ours);
-    if (w.standard) return false;
+    if (w.text) return false;
     if (i >= 0) said[i] = true;
   }
   for (int i = 0; i < s->op->attr_count; i++)
@@ -272,13 +251,13 @@ Val *said_by(const Said *s, const char *onnx, const char *attrs) {
   for (int i = 0; i < s->op->attr_count; i++) {
     bool said = false;
     const char *at = attrs;
-    for (Word w; row_word(s->x, &at, &w);)
+    for (OnnxAttrWord w; onnx_attr_word(s->x->arena, &at, &w);)
       said |= !strcmp(w.ours, attr_name_text(s->op->attrs[i].name));
     if (!said && !said_default(s, s->op->attrs[i].name)) return NULL;
   }
   OnnxNode *n = said_node(s, onnx);
   const char *at = attrs;
-  for (Word w; n && row_word(s->x, &at, &w);) {
+  for (OnnxAttrWord w; n && onnx_attr_word(s->x->arena, &at, &w);) {
     int i = attr_index(s->op, w.ours);
     if (w.flag != '-' && i >= 0 && !put_attr(s, n, w.theirs, i)) return NULL;
   }

@@ -19,15 +19,6 @@ enum { ATTR_INTS_MOST = 16, SPLITS_MOST = 256 };
  * others have their defaults. */
 Val *said_by(const Said *s, const char *onnx, const char *attrs);
 
-/* A word of a row's list of attributes: [flag]theirs[>ours][:text]. */
-typedef struct Word {
-  char flag;
-  const char *theirs, *ours; /* in the arena; ours "": by position */
-  bool standard;             /* it has a text for where a node lacks it */
-} Word;
-/* The next one; false: there is none. */
-bool row_word(Export *x, const char **at, Word *out);
-
 /* A node's output, or as many as the type, a tuple, has fields. */
 Val *outputs_of(Export *x, OnnxNode *n, const Type *type);
 

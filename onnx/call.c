@@ -251,47 +251,42 @@ static bool add_inputs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
   return true;
 }
 
-/* name, or flag name, or name>ours; and name:text, which is written where the
- * node does not say it. */
-static bool add_attrs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
-                      StrBuf *out, bool *any) {
-  const char *at = op->attrs ? op->attrs : "", *word;
-  size_t len, found = 0;
-  while (next_word(&at, &word, &len)) {
-    char flag = strchr(ONNX_ATTR_FLAGS, *word) ? *word : 0;
-    if (flag) word++, len--;
-    const char *colon = memchr(word, ':', len);
-    size_t own = colon ? (size_t)(colon - word) : len;
-    const char *arrow = memchr(word, '>', own);
-    size_t name_len = arrow ? (size_t)(arrow - word) : own;
-    const char *name = arena_strndup(im->arena, word, name_len);
-    const char *ours = arrow ? arrow + 1 : word;
-    const Onnx__AttributeProto *written =
-        attr_of(n->n_attribute, n->attribute, name);
-    const Onnx__AttributeProto *a = attr_meant(im, written);
-    found += written != NULL;
-    if (flag == '-' || (!a && !colon)) continue;
-    if (*any) strbuf_add(out, ", ");
-    if (ours < word + own)
-      strbuf_addf(out, "%.*s=", (int)(word + own - ours), ours);
-    *any = true;
-    if (!a) strbuf_add_len(out, colon + 1, len - own - 1);
-    else if (!add_attr(im, n, a, flag, out)) return false;
-  }
-  if (found == n->n_attribute) return true;
+/* Reports an attribute that no word of the row names; false. */
+static bool unknown_attr(Import *im, const Onnx__NodeProto *n,
+                         const OnnxOp *op) {
   for (size_t i = 0; i < n->n_attribute; i++) {
     const char *name = n->attribute[i]->name ? n->attribute[i]->name : "";
+    const char *at = op->attrs;
     bool known = false;
-    for (at = op->attrs ? op->attrs : ""; next_word(&at, &word, &len);) {
-      const char *w = word + (strchr(ONNX_ATTR_FLAGS, *word) != NULL);
-      size_t k = strcspn(w, ">: ");
-      known |= k == strlen(name) && !strncmp(w, name, k);
-    }
+    for (OnnxAttrWord w; !known && onnx_attr_word(im->arena, &at, &w);)
+      known = !strcmp(w.theirs, name);
     if (!known)
       return node_error(im, n, E0804, "its attribute `%s` is not known here",
                         shown(im, name));
   }
-  return true;
+  return false;
+}
+
+static bool add_attrs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
+                      StrBuf *out, bool *any) {
+  const char *at = op->attrs;
+  size_t found = 0;
+  for (OnnxAttrWord w; onnx_attr_word(im->arena, &at, &w);) {
+    const Onnx__AttributeProto *written =
+        attr_of(n->n_attribute, n->attribute, w.theirs);
+    const Onnx__AttributeProto *a = attr_meant(im, written);
+    found += written != NULL;
+    if (!a && w.needed)
+      return node_error(im, n, E0804, "its attribute `%s` is missing",
+                        w.theirs);
+    if (w.flag == '-' || (!a && !w.text)) continue;
+    if (*any) strbuf_add(out, ", ");
+    *any = true;
+    if (*w.ours) strbuf_addf(out, "%s=", w.ours);
+    if (!a) strbuf_add(out, w.text);
+    else if (!add_attr(im, n, a, w.flag, out)) return false;
+  }
+  return found == n->n_attribute || unknown_attr(im, n, op);
 }
 
 /* Is the output named by its node?  PyTorch's exporter names the output

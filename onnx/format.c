@@ -40,13 +40,13 @@ static bool emit_rounding(Import *im, const Onnx__NodeProto *n,
 bool emit_cast(Import *im, const Onnx__NodeProto *n) {
   static const OnnxOp cast = {.inputs = "X",
                               .calls = "cast",
-                              .attrs = "$to>dtype -saturate -round_mode"};
+                              .attrs = "=$to>dtype -saturate -round_mode"};
   static const OnnxOp saturated = {.inputs = "X",
                                    .calls = "@onnx_cast_like_19",
-                                   .attrs = "!to> -saturate -round_mode"};
+                                   .attrs = "=!to> -saturate -round_mode"};
   static const OnnxOp read = {.inputs = "X",
                               .calls = "@onnx_string_number",
-                              .attrs = "!to> -saturate -round_mode",
+                              .attrs = "=!to> -saturate -round_mode",
                               .strings = ""};
   int32_t number = (int32_t)node_int(im, n, "to", 0);
   const char *text = input_value(im, n, 0);

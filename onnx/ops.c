@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/arena.h"
+
 #define TRAINING "ai.onnx.preview.training"
 #define AT_RANDOM "it draws at random, by a generator that ONNX does not name"
 #define PREVIEW "ai.onnx.preview"
@@ -39,6 +41,27 @@ const OnnxOp *onnx_op_find(const char *domain, const char *name,
     if (op->since <= version && (!best || op->since > best->since)) best = op;
   }
   return best;
+}
+
+bool onnx_attr_word(Arena *arena, const char **at, OnnxAttrWord *out) {
+  if (!*at) return false;
+  const char *word = *at + strspn(*at, " ");
+  const char *end = word + strcspn(word, " ");
+  *at = end;
+  if (word == end) return false;
+  *out = (OnnxAttrWord){.needed = *word == '='};
+  if (out->needed) word++;
+  if (strchr(ONNX_ATTR_FLAGS, *word)) out->flag = *word++;
+  const char *colon = memchr(word, ':', (size_t)(end - word));
+  const char *own_end = colon ? colon : end;
+  const char *arrow = memchr(word, '>', (size_t)(own_end - word));
+  const char *theirs_end = arrow ? arrow : own_end;
+  const char *ours = arrow ? arrow + 1 : word;
+  out->theirs = arena_strndup(arena, word, (size_t)(theirs_end - word));
+  out->ours = arena_strndup(arena, ours, (size_t)(own_end - ours));
+  if (colon)
+    out->text = arena_strndup(arena, colon + 1, (size_t)(end - colon - 1));
+  return out->theirs && out->ours && (!colon || out->text);
 }
 
 int64_t onnx_domain_version(const char *domain) {

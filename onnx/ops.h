@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct Arena;
 struct Import;
 struct Onnx__NodeProto;
 
@@ -41,6 +42,17 @@ typedef struct OnnxOp {
  * tells whether one of the name is there at all. */
 const OnnxOp *onnx_op_find(const char *domain, const char *name,
                            int64_t version, bool *name_known);
+
+/* A word of a row's attributes: [=][flag]theirs[>ours][:text]. */
+typedef struct OnnxAttrWord {
+  bool needed; /* a node has to say it */
+  char flag;
+  const char *theirs, *ours; /* in the arena; ours "": by position */
+  const char *text;          /* for where a node lacks it; NULL: none */
+} OnnxAttrWord;
+/* The next word at `*at`, which may be NULL; false: there is none, or no memory
+ * for it. */
+bool onnx_attr_word(struct Arena *arena, const char **at, OnnxAttrWord *out);
 
 /* The rows whose operator an import writes as a call of `calls`, in a model of
  * operator set `opset`.  Begin with `at` 0. */

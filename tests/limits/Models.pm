@@ -446,6 +446,20 @@ our %models = (
     'check', 'error[E0804]: M: node `n_y` (Loop): its attribute `body` is '
     . 'there twice',
     one('Loop', (graph_attr('body', $relu)) x 2)],
+  'a window of no size' => [
+    'check', 'error[E0804]: M: node `n_y` (MaxPool): its attribute '
+    . '`kernel_shape` is missing',
+    image('MaxPool'), $square],
+  'the maxima of a window of no size, and where they are' => [
+    'check', 'error[E0804]: M: node `n_y` (MaxPool): its attribute '
+    . '`kernel_shape` is missing',
+    model(node('MaxPool', ['x'], ['y', 'z']), input('x', 1, 1, 1, 2, 2),
+      output('y', 1, 1, 1, \'h', \'w'), output('z', 7, 1, 1, \'h', \'w')),
+    $square],
+  'a cast to nothing' => [
+    'check', 'error[E0804]: M: node `n_y` (Cast): its attribute `to` is '
+    . 'missing',
+    one('Cast')],
   'an attribute of nobody' => [
     'check', 'M:5:12: error[E0111]: `nn.softmax`: `axis` cannot be a '
     . 'Tensor[(0), int32]',

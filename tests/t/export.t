@@ -92,6 +92,9 @@ round_trip('even', "\@main($_->[0])", qr/^$_->[1]$/m, "two functions: $_->[0]")
 round_trip('machine', "\@main($_->[0])", qr/^$_->[1]$/m,
            "two local functions: $_->[0]") for [4, 13], [3, 11], [0, 1];
 
+round_trip('every', '@main([[[1f, 3f, 2f]]])', qr/\[1\.0, 3\.0, 2\.0\]/,
+           'an attribute that a node has to say');
+
 # A param keeps its name, whether its value is bound or its default.
 my $dense = spew(scratch('dense.rly'), <<'END');
 param @weight: Tensor[(2, 2), float32] = [[1f, 2f], [3f, 4f]];

@@ -13,8 +13,8 @@
  * of a page (lesson.h) are tested by their answers: each solution must be
  * taken, each wrong answer refused.
  *
- * Memory: an Outcome owns its texts; the run's `typed` and `printed` live as
- * long as the file. */
+ * Memory: an Outcome owns its texts; the run's `typed`, `printed` and `folder`
+ * live as long as the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +42,7 @@ typedef struct TestRun {
   Outcome *now;
   char *typed,
       *printed; /* printed at the prompt by earlier cases of the file */
+  char *folder; /* where the file's commands run; NULL: none has run yet */
   int points, failures;
 } TestRun;
 
@@ -96,8 +97,9 @@ static bool extend(char **text, const char *more) {
  * case; a page has few of them. */
 static char *session_output(TestRun *t, const TestCase *c) {
   size_t before = t->printed ? strlen(t->printed) : 0;
+  double timeout = t->cli->limits.timeout;
   char *all = extend(&t->typed, c->text.text)
-                  ? console_session(t->typed, t->cli->limits.timeout)
+                  ? console_session(t->folder, t->typed, timeout)
                   : NULL;
   if (!all || strlen(all) < before) return all;
   char *mine = strdup(all + before);
@@ -110,9 +112,12 @@ static char *session_output(TestRun *t, const TestCase *c) {
  * part of what the page shows. */
 static void run_console(TestRun *t, const TestCase *c, Outcome *o) {
   *o = (Outcome){0};
-  o->output = c->kind == EXPECT_COMMAND
-                  ? console_command(c->text.text, t->cli->limits.timeout)
-                  : session_output(t, c);
+  if (!t->folder) t->folder = console_folder_new();
+  if (t->folder)
+    o->output =
+        c->kind == EXPECT_COMMAND
+            ? console_command(t->folder, c->text.text, t->cli->limits.timeout)
+            : session_output(t, c);
   o->status = o->output ? RLY_OK : RLY_LIMIT;
 }
 
@@ -452,7 +457,8 @@ static void run_file(TestRun *t, const char *path) {
   if (text) mem_free(&t->host.cx->mem, text, len + 1);
   free(t->typed);
   free(t->printed);
-  t->typed = t->printed = NULL;
+  console_folder_drop(t->folder);
+  t->typed = t->printed = t->folder = NULL;
   rly_session_free(t->session);
   host_done(&t->host);
 }

@@ -1,5 +1,7 @@
 /* Runs the commands and prompt entries of a page as a reader would: in a shell,
- * in the folder where the tests run.
+ * in a folder that looks like the one where the tests run.  It is a new one,
+ * with a link to each thing in that one, so that files which a page writes do
+ * not stay.
  *
  * A command runs in a shell with stderr joined to stdout and stdin empty.
  * Entries of the prompt are written to a file that becomes the stdin of `rly
@@ -10,6 +12,7 @@
  * first whether that was wanted (--shell, and not --safe). */
 #include "repl/test_console.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -50,10 +53,23 @@ static bool find_ourselves(void) {
 enum { OUTPUT_MAX = 64 << 20 }; /* bytes that a command may print */
 
 static volatile sig_atomic_t group; /* of the command that runs; 0: none */
+static const char *volatile its_folder;
 
-/* Ends the command's processes, then this one in the way the signal does. */
+/* By a program of the system's, which a signal's handler may start. */
+static void remove_folder(const char *folder) {
+  pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/rm", "rm", "-rf", folder, (char *)NULL);
+    _exit(127);
+  }
+  while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+/* Ends the command's processes and removes their folder, then ends this process
+ * in the way the signal does. */
 static void on_end(int signal_number) {
   if (group) kill(-group, SIGKILL);
+  if (its_folder) remove_folder(its_folder);
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
@@ -71,8 +87,10 @@ static void unwatch_ends(const struct sigaction before[END_COUNT]) {
 }
 
 /* In the child: becomes the shell. */
-static _Noreturn void become_shell(const char *line, int out) {
+static _Noreturn void become_shell(const char *folder, const char *line,
+                                   int out) {
   setpgid(0, 0);
+  if (chdir(folder)) _exit(127);
   dup2(out, STDOUT_FILENO);
   execl("/bin/sh", "sh", "-c", line, (char *)NULL);
   _exit(127);
@@ -117,16 +135,17 @@ static const char *collect(int in, double until, FILE *text) {
 }
 
 /* What the line prints, as a text to be freed; NULL when it cannot be run. */
-static char *output_of(const char *line, double timeout) {
+static char *output_of(const char *folder, const char *line, double timeout) {
   int ends_of_pipe[2];
   if (!system_pipe(ends_of_pipe)) return NULL;
   char *text = NULL;
   size_t len = 0;
   FILE *out = open_memstream(&text, &len);
   struct sigaction before[END_COUNT];
+  its_folder = folder;
   watch_ends(before);
   pid_t shell = out ? fork() : -1;
-  if (shell == 0) become_shell(line, ends_of_pipe[1]);
+  if (shell == 0) become_shell(folder, line, ends_of_pipe[1]);
   close(ends_of_pipe[1]);
   if (shell > 0) {
     setpgid(shell, shell); /* here, too: whichever of the two comes first */
@@ -139,6 +158,7 @@ static char *output_of(const char *line, double timeout) {
     if (why) fprintf(out, "rly: the command was ended: %s\n", why);
   }
   unwatch_ends(before);
+  its_folder = NULL;
   close(ends_of_pipe[0]);
   if (out && fclose(out) == 0 && shell > 0) return text;
   free(text);
@@ -148,28 +168,69 @@ static char *output_of(const char *line, double timeout) {
 /* Runs `command` with the file `in` as its stdin.  `exec` in the first line
  * redirects the shell itself, hence all commands after it.  The file's name is
  * ours ("/dev/null", or made by mkstemp), so the quotation marks hold. */
-static char *run(const char *command, const char *in, double timeout) {
+static char *run(const char *folder, const char *command, const char *in,
+                 double timeout) {
   size_t len = strlen(command) + strlen(in) + 32;
   char *line = find_ourselves() ? malloc(len) : NULL;
   if (!line) return NULL;
   snprintf(line, len, "exec 2>&1 <'%s'\n%s", in, command);
-  char *text = output_of(line, timeout);
+  char *text = output_of(folder, line, timeout);
   free(line);
   return text;
 }
 
-char *console_command(const char *command, double timeout) {
-  return run(command, "/dev/null", timeout);
+char *console_command(const char *folder, const char *command, double timeout) {
+  return run(folder, command, "/dev/null", timeout);
 }
 
-char *console_session(const char *entries, double timeout) {
+char *console_session(const char *folder, const char *entries, double timeout) {
   char path[] = "/tmp/rly-session-XXXXXX";
   int fd = mkstemp(path);
   if (fd < 0) return NULL;
   size_t len = strlen(entries);
   bool written = write(fd, entries, len) == (ssize_t)len;
   close(fd);
-  char *text = written ? run("rly repl", path, timeout) : NULL;
+  char *text = written ? run(folder, "rly repl", path, timeout) : NULL;
   unlink(path);
   return text;
+}
+
+/* --- The folder of a page ------------------------------------------------- */
+
+/* A link in `folder` to what is here under `name`. */
+static bool link_here(const char *folder, const char *here, const char *name) {
+  char *from = NULL, *to = NULL;
+  bool ok = asprintf(&from, "%s/%s", folder, name) >= 0 &&
+            asprintf(&to, "%s/%s", here, name) >= 0 && symlink(to, from) == 0;
+  free(from);
+  free(to);
+  return ok;
+}
+
+static bool link_all(const char *folder) {
+  char *here = realpath(".", NULL);
+  DIR *all = here ? opendir(here) : NULL;
+  bool ok = all != NULL;
+  for (struct dirent *e; ok && (e = readdir(all));)
+    if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+      ok = link_here(folder, here, e->d_name);
+  if (all) closedir(all);
+  free(here);
+  return ok;
+}
+
+char *console_folder_new(void) {
+  char *folder = strdup("/tmp/rly-page-XXXXXX");
+  if (!folder || !mkdtemp(folder)) {
+    free(folder);
+    return NULL;
+  }
+  if (link_all(folder)) return folder;
+  console_folder_drop(folder);
+  return NULL;
+}
+
+void console_folder_drop(char *folder) {
+  if (folder) remove_folder(folder);
+  free(folder);
 }

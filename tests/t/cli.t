@@ -620,6 +620,37 @@ gives(rly('test', '--safe', '--shell', $page), 0,
 rly('test', '--promote', '--shell', $page);
 gives(rly('test', '--shell', $page), 0, qr/^1\.\.7$/m, '', '... promoted');
 
+# What a page writes does not stay, whether the page ends or is ended.
+my $where = scratch('where');
+my $writes = spew(scratch('writes.md'), <<"MD");
+```console
+\$ ls tests/t/cli.t
+tests/t/cli.t
+\$ echo '2 + 2;' > written.rly
+\$ rly run written.rly
+4
+\$ pwd > $where
+```
+MD
+gives(rly('test', '--shell', $writes), 0, qr/^1\.\.4$/m, '',
+      'a page reads what is here, and what it has written');
+ok(!-e 'written.rly', '... which is not here afterwards');
+my $folder = slurp($where) =~ s/\n//r;
+ok($folder && !-e $folder, '... nor where it was');
+spew($writes, "```console\n\$ pwd > $where; sleep 1000\n```\n");
+unlink $where;
+my $child = fork // die "fork: $!";
+if (!$child) {
+  open STDOUT, '>', '/dev/null' or die "/dev/null: $!";
+  exec $ENV{RLY}, 'test', '--shell', $writes or die "exec: $!";
+}
+select undef, undef, undef, 0.01 until -s $where;
+kill TERM => $child;
+waitpid $child, 0;
+is($? & 127, 15, 'a page that is ended');
+$folder = slurp($where) =~ s/\n//r;
+ok($folder && !-e $folder, '... leaves nothing');
+
 # --- The network -------------------------------------------------------------
 
 # What the program takes from the system's libraries is nothing that connects.

@@ -7,6 +7,7 @@
 char *realpath(const char *path, char *resolved);
 int mkstemp(char *path);
 int mkstemps(char *path, int suffix);
+char *mkdtemp(char *path);
 int system(const char *command);
 
 #endif

@@ -199,6 +199,7 @@ conf    := $(B)/tests/conformance/run
 bench   := $(B)/bench/bench
 differ  := $(B)/fuzz/differ
 fuzz_attrs := $(B)/fuzz/attrs
+oom     := $(B)/tests/oom/oom
 
 # --- Building ---------------------------------------------------------------
 
@@ -212,6 +213,12 @@ all: $(RLY) $(TEAM) $(SERVER) $(PARTS) ## build/MODE/rly (the default)
 lib: $(STATIC) $(SO) ## build/MODE/librly.a and librly.so
 units: $(units) ## the C unit tests, without running them
 
+# All that is linked with flags of its own is linked again after a change of
+# those: the stack of MODE=wasm, LDFLAGS.  What goes into it is `linked`.
+$(RLY) $(SO) $(units) $(conf) $(bench) $(differ) $(fuzz_attrs) $(oom) \
+  $(B)/rly-libedit $(B)/tests/late/late: $(B)/links
+linked = $(filter %.o %.a,$^)
+
 # The tables hold thousands of pointers, which a program at any address must
 # relocate when it starts; packed, these relocations are read with fewer page
 # faults (`make bench BENCH=start`: 1.41 ms instead of 1.49).  Version 1.2.3 of
@@ -221,13 +228,13 @@ $(RLY): private LINK += $(if $(PACKED),\
   -Xlinker -z -Xlinker pack-relative-relocs)
 $(RLY): $(call objects,$(rly_src)) $(LIB)
 	@echo "  link  $@"
-	$(Q)$(LINK) $(RLY_LINK) $^ $(RLY_ONNX) $(LDLIBS) -o $@
+	$(Q)$(LINK) $(RLY_LINK) $(linked) $(RLY_ONNX) $(LDLIBS) -o $@
 
 # The program with libedit: of its objects five are others.
 edit_src := $(addprefix repl/,edit.c line.c readline.c libedit.c \
               libedit_complete.c)
 edit_obj := $(edit_src:repl/%.c=$(B)/libedit/%.o)
-$(edit_obj): READLINE := 2
+$(edit_obj): private READLINE := 2
 $(B)/libedit/%.o: repl/%.c $(B)/flags | $(gen_hdr)
 	@mkdir -p $(@D)
 	@echo "  cc    $< (libedit)"
@@ -237,7 +244,7 @@ $(B)/libedit/%.o: repl/%.c $(B)/flags | $(gen_hdr)
 $(B)/rly-libedit: $(edit_obj) \
   $(call objects,$(filter-out $(edit_src),$(rly_src))) $(LIB)
 	@echo "  link  $@"
-	$(Q)$(LINK) $(RLY_LINK) $^ $(RLY_ONNX) $(LDLIBS) -o $@
+	$(Q)$(LINK) $(RLY_LINK) $(linked) $(RLY_ONNX) $(LDLIBS) -o $@
 
 $(B)/rly-serve-docs: web/serve.c $(B)/flags
 	@echo "  link  $@"
@@ -269,58 +276,57 @@ $(STATIC): $(lib_obj)
 
 $(SO): $(lib_obj)
 	@echo "  link  $@"
-	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $^ \
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(linked) \
 	  $(LDLIBS) -o $@
 	$(Q)ln -sf $(@F) $(B)/$(SONAME)
 
 $(B)/tests/unit/math_test $(B)/tests/ulp/ulp: $(call objects,$(lanes_src))
 
 # Its buffers come from the test, and operators run by way of it.
-$(B)/tests/unit/guard_test: LINK += $(patsubst %,-Xlinker --wrap=%,\
+$(B)/tests/unit/guard_test: private LINK += $(patsubst %,-Xlinker --wrap=%,\
   buffer_new mem_alloc_aligned mem_free_aligned op_finish)
 
 ALLOCATOR := $(patsubst %,-Xlinker --wrap=%,malloc calloc realloc \
                aligned_alloc free)
 
 # Under a sanitizer a fork waits for the allocator.
-$(B)/tests/unit/fork_test: LINK += $(ALLOCATOR)
+$(B)/tests/unit/fork_test: private LINK += $(ALLOCATOR)
 
 # The program itself, with the allocator's calls wrapped.
-oom := $(B)/tests/oom/oom
 $(B)/tests/oom/main.o: repl/main.c $(B)/flags | $(gen_hdr)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PREPROCESS) $(COMPILE) -Dmain=rly_main -MMD -MP -c $< -o $@
 $(oom): $(oom).o $(B)/tests/oom/main.o \
   $(filter-out $(B)/repl/main.o,$(call objects,$(rly_src))) $(LIB)
 	@echo "  link  $@"
-	$(Q)$(LINK) $(ALLOCATOR) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $(ALLOCATOR) $(linked) $(LDLIBS) -o $@
 
 $(B)/tests/unit/team_test: $(B)/team/sum.o
 
 # So that the places it prints are those of the file.
-$(B)/tests/late/late: LINK += -no-pie
+$(B)/tests/late/late: private LINK += -no-pie
 
 # Checks programs by what is below the kernels alone.
 check_obj := $(filter $(foreach room,base tensor ir ops rules io parser types,\
                $(B)/$(room)/% $(GEN)/$(room)/%),$(lib_obj))
 $(B)/tests/unit/types_test: %: %.o $(check_obj)
-	$(Q)$(LINK) $^ $(LDLIBS) $(UNIT_LIBS) -o $@
+	$(Q)$(LINK) $(linked) $(LDLIBS) $(UNIT_LIBS) -o $@
 
 $(filter-out %/types_test,$(units)) $(B)/tests/late/late: %: %.o $(LIB)
 	$(Q)$(LINK) $(filter %.o,$^) $(LIB) $(LDLIBS) \
 	  $(UNIT_LIBS) -o $@
 
 $(conf): $(call objects,$(conf_src) tests/process.c) $(deps_obj)
-	$(Q)$(LINK) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $(linked) $(LDLIBS) -o $@
 
 $(bench): $(call objects,$(bench_src) tests/process.c) $(LIB)
-	$(Q)$(LINK) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $(linked) $(LDLIBS) -o $@
 
 $(differ): $(call objects,$(fuzz_src)) $(LIB)
-	$(Q)$(LINK) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $(linked) $(LDLIBS) -o $@
 
 $(fuzz_attrs): $(B)/fuzz/attrs.o $(LIB)
-	$(Q)$(LINK) $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) $(linked) $(LDLIBS) -o $@
 
 $(B)/%.o: %.c $(B)/flags | $(gen_hdr)
 	@mkdir -p $(@D)
@@ -351,6 +357,11 @@ update = cat > $(1).new; cmp -s $(1).new $(1) && rm $(1).new || mv $(1).new $(1)
 $(B)/flags: FORCE
 	+@mkdir -p $(@D); \
 	  echo '$(CC) $(PREPROCESS) $(COMPILE) $(WARN) $(FLAGS_lib) $(FLAGS_repl)' | \
+	  { $(call update,$@); }
+
+$(B)/links: FORCE
+	+@mkdir -p $(@D); \
+	  echo '$(LINK) $(RLY_LINK) $(RLY_ONNX) $(LDLIBS) $(UNIT_LIBS)' | \
 	  { $(call update,$@); }
 
 ifeq ($(MODE),wasm)
@@ -763,7 +774,7 @@ guided: all     ## fuzzing by coverage: a TARGET of fuzz/guided, TIME seconds
 	@sh fuzz/guided/run $(TARGET) $(TIME) $(SEED)
 
 $(B)/fuzz/guided/passes: $(B)/fuzz/duel.o
-$(B)/fuzz/guided/%: $(B)/fuzz/guided/%.o $(LIB)
+$(B)/fuzz/guided/%: $(B)/fuzz/guided/%.o $(LIB) $(B)/links
 	$(Q)$(LINK) -fsanitize=fuzzer $(filter %.o,$^) $(LIB) $(LDLIBS) -o $@
 
 fuzz-attrs: $(fuzz_attrs) ## N programs an operator, of hostile numbers

@@ -17,12 +17,16 @@ my $mode = $ENV{MODE} // 'release';
 delete $ENV{MAKEFLAGS};
 $ENV{MAKELEVEL} = 0;
 
-# The sources that make would compile.
-sub compiled {
-  my @said = `make -n MODE=$mode @_ all lib units 2>&1`;
+# What make says that it would do.
+sub said {
+  my @said = `make -n MODE=$mode @_ 2>&1`;
   is($?, 0, "make -n @_") or diag(@said);
-  return map { /^echo "  cc +(.*)"$/ ? $1 : () } @said;
+  return @said;
 }
+
+# The sources that it would compile.
+sub sources { return map { /^echo "  cc +(.*)"$/ ? $1 : () } @_ }
+sub compiled { return sources(said(@_, 'all', 'lib', 'units')) }
 
 # Objects that were out of date before do not count.
 my %anyway = map { $_ => 1 } compiled();
@@ -42,5 +46,22 @@ bounded(15, 'bytecode/code.def', "an instruction's meaning");
 bounded(5, $_, "an edit of $_")
   for glob 'kernels/*.c kernels/drive/*.c kernels/ref/*.c kernels/ref/*.def
             kernels/simd/*.c';
+
+# Other flags of the linker alone, which $links has, link again.
+my $links = "build/$mode/links";
+my @said = said('-W', $links, 'all', 'lib', 'units');
+is_deeply([grep { !$anyway{$_} } sources(@said)], [],
+          "the linker's flags compile nothing");
+like(join('', @said), qr/^echo "  link  \Q$_\E"$/m, "... and link $_")
+  for "build/$mode/rly", "build/$mode/librly.so";
+ok((grep { m{ -o build/$mode/tests/unit/api_test$} } @said),
+   '... and a unit test');
+open my $flags, '<', $links or die "$links: $!\n";
+like(scalar <$flags>, qr/ -lm\b/, 'they are what is kept');
+
+# A program with settings of its own leaves those of the others as they are.
+my @edit = grep { !$anyway{$_} } sources(said("build/$mode/rly-libedit"));
+is_deeply([grep { !/ \(libedit\)$/ } @edit], [],
+          'the program with libedit compiles only what differs');
 
 done_testing();

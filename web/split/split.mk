@@ -3,9 +3,9 @@
 
 RELOCS := $(B)/rly.relocs.wasm
 
-$(RELOCS): $(call objects,$(rly_src)) $(LIB) $(B)/web/split/ends.o
+$(RELOCS): $(call objects,$(rly_src)) $(LIB) $(B)/web/split/ends.o $(B)/links
 	@echo "  link  $@"
-	$(Q)$(LINK) $^ $(LDLIBS) -O0 -Wl,--emit-relocs -o $@
+	$(Q)$(LINK) $(linked) $(LDLIBS) -O0 -Wl,--emit-relocs -o $@
 
 $(B)/rly.wasm $(B)/rly.later.wasm &: $(RLY) $(RELOCS) \
     $(wildcard web/split/*.mjs web/host/*.mjs) web/page/examples.js \

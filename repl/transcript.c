@@ -64,7 +64,7 @@ void transcript_add_file(Repl *r, const char *path) {
 }
 
 void transcript_clear(Repl *r) {
-  while (r->said_count) forget(r, 0);
+  while (r->said_count) forget(r, r->said_count - 1);
   free(r->said);
   r->said = NULL;
 }

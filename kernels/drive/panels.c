@@ -127,6 +127,7 @@ typedef struct Part {
   float *scratch; /* room for a part of a panel that is not packed */
   /* what is read after this part, if that is packed; else both NULL */
   const float *next, *next_end;
+  bool fetches; /* a tile's results are fetched before it is summed */
   ProductBlock block;
 } Part;
 
@@ -145,6 +146,14 @@ static void copy_results(const Part *part, int64_t row, int rows, float *sums,
   tensor_copy_into(back ? &results : &copy, back ? &copy : &results);
 }
 
+/* Asks the cache for the lines that a tile is going to write: a store to a line
+ * that is not there has to read it first. */
+static void fetch_results(const ProductBlock *b, int rows) {
+  for (int i = 0; i < rows; i++)
+    for (int g = 0; g < b->groups; g++)
+      __builtin_prefetch(b->c + i * b->c_row + g * GROUP, 1);
+}
+
 /* Up to TILE_ROWS rows of a by the part.  The tile adds to c when `more` is
  * set, so a copy of the sums must be loaded first. */
 static void run_rows(const Part *part, int64_t row, int rows,
@@ -158,6 +167,7 @@ static void run_rows(const Part *part, int64_t row, int rows,
   b.c_row = out->row_step;
   b.ahead = ahead;
   if (out->column_step == 1 && part->columns % GROUP == 0) {
+    if (part->fetches) fetch_results(&b, rows);
     tile(&b);
     return;
   }
@@ -342,6 +352,16 @@ static bool run_long(const OpCall *call, Part *part, const Panels *b,
   return ok;
 }
 
+/* Waiting for the lines of the results takes noticeable time where there are
+ * more of them than the second-level cache holds and the sums are short: a
+ * weight's gradient for a batch is such a product.  The shortest sums end
+ * before the lines come. */
+static bool is_worth_fetching(const Product *p) {
+  enum { LEAST = 32 };
+  return !p->more && p->k >= LEAST && p->k <= BLOCK &&
+         p->m * p->n > ELEMENTS_NEAR;
+}
+
 /* The shape decides: one row by packed panels; long parts where the sums would
  * be loaded and stored too often; else short ones. */
 static bool run_region(const OpCall *call, const Product *p, const Panels *b,
@@ -350,7 +370,8 @@ static bool run_region(const OpCall *call, const Product *p, const Panels *b,
   Part part = {.tiles = isa_in_use()->tiles[type_of(p->a.dtype)],
                .p = p,
                .depth = BLOCK,
-               .scratch = scratch};
+               .scratch = scratch,
+               .fetches = is_worth_fetching(p)};
   int64_t rows = r->rows_end - r->row;
   part.block.a_row = p->a.row_step;
   part.block.a_step = p->a.column_step;

@@ -266,10 +266,9 @@ void again_begin(Session *s, bool counted) {
 void again_forget(Session *s) {
   const Again *a = &s->again;
   bool rests = a->next == UINT64_MAX && !a->region && !a->replay;
-  if (rests && s->dead_count == 0) return;
+  if (rests && s->dead_count == 0 && !s->loop.site) return;
   set_region(s, NULL);
-  while (s->dead_count > 0)
-    obj_drop(&s->store, &s->dead_duals[--s->dead_count]->obj);
+  stretch_forget(s);
   s->again = (Again){.next = UINT64_MAX, .wanted = UINT64_MAX};
 }
 
@@ -309,7 +308,7 @@ bool again_due(Session *s) {
     a->interval = a->most;
   }
   if (!a->replay && exceeds(s, STATES_DENSE)) a->interval *= 2;
-  s->continued = NULL; /* the state has references to what it continues */
+  stretch_loop_ends(s); /* the state has references to what it continues */
   Cell *region = region_new(s, a->base, s->pc, a->counted);
   if (!region && mem_exhausted(s->mem)) return vm_out_of_memory(s);
   if (region) set_region(s, region);
@@ -422,7 +421,7 @@ static bool restore(Session *s, const Word *pc, const Cell *region) {
         (Frame){(const Word *)(uintptr_t)frame[0].bits, window + frame[1].bits};
   }
   s->regs = window + f[REGION_TOP].bits;
-  s->continued = NULL;
+  stretch_loop_ends(s);
   s->pc = (const Word *)(uintptr_t)f[REGION_PC].bits;
   return true;
 }
@@ -495,6 +494,7 @@ static bool run_region(struct Replay *r, const Cell *region, uint64_t last) {
   s->loop_depth = depth;
   s->level = level;
   s->record_count = count;
+  stretch_loop_ends(s);
   if (!ok) return false;
   s->frame_top = s->frames + r->base;
   s->regs = regs;

@@ -27,6 +27,14 @@ bool vm_dual_op(Session *s, const Word *pc);
 bool vm_stretch_fits(Session *s, const Value *regs, const Word *pc);
 bool vm_stretch_in(Session *s, const Word *pc);
 bool vm_stretch_out(Session *s, const Word *pc);
+/* No step continues another from here on. */
+static inline void stretch_loop_ends(Session *s) {
+  s->continued = NULL;
+  s->loop.site = NULL;
+}
+/* Likewise; frees what is kept for the next stretch, or left by one that
+ * failed. */
+void stretch_forget(Session *s);
 bool vm_dual_ref(Session *s, const Word *pc);
 bool vm_dual_read(Session *s, const Word *pc);
 bool vm_dual_write(Session *s, const Word *pc);

@@ -88,6 +88,33 @@ typedef struct Observer {
 /* The Duals of scalars that a session keeps for the next ones. */
 enum { DEAD_DUALS = 4 };
 
+/* What the next step of a loop finds if it is like the one before, which made
+ * the latest record (stretch_loop.c).  Recurring inputs are results of the step
+ * before; the others are the same in all steps. */
+typedef struct LoopCache {
+  const StretchSite *site; /* NULL: nothing is known */
+  Cell *record;   /* borrowed, and maybe dead: compared before it is used */
+  uint64_t count; /* of the session's records: a newer one ends the loop */
+  int level;
+  int recurring_count, other_count;
+  uint8_t recurring[STRETCH_INPUTS], others[STRETCH_INPUTS];
+  struct {
+    Cell *record;   /* NULL: the input is a constant */
+    uint64_t place; /* the last field of its Dual */
+  } inputs[STRETCH_INPUTS];
+  uint8_t reused[STRETCH_OUTS];   /* the input whose Dual becomes the result's;
+                                     NOT_REUSED: that is bits */
+  uint8_t wasted[STRETCH_INPUTS]; /* recurring inputs whose Duals are left */
+  int wasted_count;
+  uint64_t *order;            /* the record's */
+  Cell *steps;                /* of the record, the latest */
+  Value *saved;               /* where the step's saved values go */
+  uint64_t *step_count, room; /* steps there, and how many more fit */
+  bool entered;               /* a step is under way, which owns: */
+  Cell *held[STRETCH_INPUTS]; /* the Duals of recurring inputs */
+} LoopCache;
+enum { NOT_REUSED = UINT8_MAX };
+
 struct Session {
   Store store;
   Code *code;
@@ -130,6 +157,7 @@ struct Session {
   /* The record that the stretch about to begin continues (stretch.c); or NULL.
    */
   Cell *continued;
+  LoopCache loop;
   size_t tape_start; /* bytes that were live when the outermost run began */
   int loop_depth;    /* of loops that instructions began */
   Again again;

@@ -1,5 +1,6 @@
 /* Stretches (bytecode/lower/stretch.c): where the machine enters and leaves
- * one, and makes its record.  stretch_pull.c sweeps it. */
+ * one, and makes its record.  stretch_loop.c does so for the steps of a loop,
+ * stretch_pull.c sweeps it. */
 #include "vm/stretch.h"
 
 #include <string.h>
@@ -74,9 +75,9 @@ static bool inputs_fit(const Session *s, const Value *regs,
 }
 
 /* A step that continues others has inputs like theirs, which fitted. */
-bool vm_stretch_fits(Session *s, const Value *regs, const Word *pc) {
+bool stretch_fits(Session *s, const Value *regs, const Word *pc) {
   const StretchSite *site = pc[1].data;
-  const uint16_t *list = ins_list(pc);
+  const uint16_t *list = stretch_list(pc);
   s->continued = NULL;
   Cell *r = record_before(s, site, regs, list);
   const Cell *steps = r ? cell_fields(r)[RECORD_STEPS].cell : NULL;
@@ -100,10 +101,7 @@ static int level_of(const Session *s, const uint16_t *list, int n) {
  * care of, the memory and that of the scalar below it serve the next one of the
  * dtype. */
 static bool keep_dead(Session *s, Cell *dual) {
-  Tensor *t = dual->fields[0].tensor;
-  if (s->dead_count == DEAD_DUALS || !obj_unshared(&t->obj) ||
-      !buffer_writable(t->buffer))
-    return false;
+  if (s->dead_count == DEAD_DUALS || !scalar_is_ours(dual)) return false;
   dual_set(dual, NULL, 0);
   s->dead_duals[s->dead_count++] = dual;
   return true;
@@ -116,20 +114,11 @@ static bool revive_dead(Session *s, DType dtype, Value bits, Cell *record,
   if (i < 0) return false;
   Cell *dual = s->dead_duals[i];
   s->dead_duals[i] = s->dead_duals[--s->dead_count];
-  void *to = dual->fields[0].tensor->data;
-  if (dtype == DT_FLOAT32) memcpy(to, &bits.f32, sizeof bits.f32);
-  else bits_store(dtype, to, bits);
+  set_scalar(dual->fields[0].tensor, bits);
   obj_keep(&record->obj);
   dual_set(dual, record, index);
   out->cell = dual;
   return true;
-}
-
-static inline Value scalar_bits(const Tensor *t, DType dtype) {
-  Value v = {.bits = 0};
-  if (dtype != DT_FLOAT32) return bits_load(dtype, t->data);
-  memcpy(&v.f32, t->data, sizeof v.f32);
-  return v;
 }
 
 /* The value below the record, scalars as bits.  Takes the register's value;
@@ -143,7 +132,7 @@ static Value take_primal(Session *s, const Type *type, Value value,
     primal = dual_primal(active);
     dies = active.obj == value.obj && obj_unshared(value.obj);
   }
-  if (scalar) bits = scalar_bits(primal.tensor, (DType)type->dtype);
+  if (scalar) bits = scalar_bits(primal.tensor);
   if (dies) obj_drop(&s->store, &dual_record(active)->obj);
   if (dies && scalar && keep_dead(s, value.cell)) return bits;
   if (dies) {
@@ -244,12 +233,12 @@ static Cell *record_begun(Session *s, const StretchSite *site,
   return r;
 }
 
-bool vm_stretch_in(Session *s, const Word *pc) {
+bool stretch_in(Session *s, const Word *pc) {
   const StretchSite *site = pc[1].data;
-  const uint16_t *list = ins_list(pc);
+  const uint16_t *list = stretch_list(pc);
   Value *regs = s->regs;
   int n = (int)pc->b;
-  if (!again_look(s)) return false;
+  s->loop.site = NULL;
   bool known = s->continued; /* then its inputs are active */
   Cell *r = record_of_step(s, site, list);
   if (!r) r = record_begun(s, site, list, n);
@@ -266,15 +255,13 @@ bool vm_stretch_in(Session *s, const Word *pc) {
 
 /* --- Out ------------------------------------------------------------------ */
 
-static bool is_float(const Type *t) { return dtype_is_float((DType)t->dtype); }
-
 /* The result as differentiated code has it, of a record or with NULL a
  * constant.  Takes `v` unless memory runs out. */
 static bool wrap(Session *s, const Type *type, Value v, Cell *record, int index,
                  Value *out) {
   Value boxed = v;
   *out = v;
-  if (!is_float(type)) return true;
+  if (!is_float_tensor(type)) return true;
   bool scalar = type_is_scalar(type);
   if (scalar && record &&
       revive_dead(s, (DType)type->dtype, v, record, index, out))
@@ -290,27 +277,24 @@ static bool wrap(Session *s, const Type *type, Value v, Cell *record, int index,
 
 /* Gives back what wrap() made, but for `v` itself. */
 static void unwrap(Session *s, const Type *type, Value v, Value out) {
-  if (!is_float(type) || out.bits == v.bits) return;
+  if (!is_float_tensor(type) || out.bits == v.bits) return;
   if (!type_is_scalar(type)) obj_keep(v.obj);
   obj_drop(&s->store, out.obj);
 }
 
 /* What the sweep reads goes from the listed registers to the record, or to its
  * steps after the first. */
-static void save(const Session *s, const StretchSite *site,
-                 const uint16_t *list, Cell *r) {
-  Cell *to = r, *steps = cell_fields(r)[RECORD_STEPS].cell;
-  int at = first_saved(site->input_count), count = site->saved_count;
-  if (steps) {
-    to = steps;
-    at = STEPS_SAVED + (int)cell_fields(to)[STEPS_COUNT].bits++ * count;
+static void save(Session *s, const StretchSite *site, const uint16_t *list,
+                 Cell *r) {
+  Cell *steps = cell_fields(r)[RECORD_STEPS].cell;
+  if (!steps) {
+    save_at(s, site, list, r, cell_fields(r) + first_saved(site->input_count));
+    return;
   }
-  Value *saved = cell_fields(to) + at;
-  for (int i = 0; i < count; i++) saved[i] = s->regs[list[i]];
-  for (uint64_t left = site->saved_objects; left; left &= left - 1) {
-    int i = __builtin_ctzll(left);
-    set_field(to, at + i, saved[i]);
-  }
+  Value *f = cell_fields(steps);
+  uint64_t at = f[STEPS_COUNT].bits++ * (uint64_t)site->saved_count;
+  save_at(s, site, list, steps, f + STEPS_SAVED + at);
+  loop_fill(s, site, r);
 }
 
 static void drop_saved(Session *s, const StretchSite *site,
@@ -320,10 +304,10 @@ static void drop_saved(Session *s, const StretchSite *site,
 }
 
 /* Results that fail to be made leave everything to the function. */
-bool vm_stretch_out(Session *s, const Word *pc) {
+bool stretch_out(Session *s, const Word *pc) {
   const StretchSite *site = pc[1].data;
   const Stretch *stretch = site->stretch;
-  const uint16_t *list = ins_list(pc);
+  const uint16_t *list = stretch_list(pc);
   const uint16_t *from = list + site->saved_count, *to = list + pc->b;
   Cell *record = s->regs[pc->a].cell;
   Cell *r = record == site->none ? NULL : record;

@@ -16,6 +16,8 @@
 #ifndef VM_STRETCH_H
 #define VM_STRETCH_H
 
+#include <string.h>
+
 #include "vm/again.h"
 
 /* --- Inputs --------------------------------------------------------------- */
@@ -60,6 +62,54 @@ enum {
 
 static inline const uint8_t *step_sources(const Cell *steps) {
   return (const uint8_t *)(cell_fields((Cell *)steps) + STEPS_SOURCES);
+}
+
+/* --- Instructions --------------------------------------------------------- */
+
+/* The registers of an instruction, which its site precedes. */
+static inline const uint16_t *stretch_list(const Word *pc) {
+  return pc[2].regs;
+}
+
+/* What the instructions do (stretch.c), unless the step at hand is like the one
+ * before (stretch_loop.c). */
+bool stretch_fits(Session *s, const Value *regs, const Word *pc);
+bool stretch_in(Session *s, const Word *pc);
+bool stretch_out(Session *s, const Word *pc);
+/* The record has got a step like which the next one may be. */
+void loop_fill(Session *s, const StretchSite *site, Cell *record);
+
+static inline bool is_float_tensor(const Type *t) {
+  return dtype_is_float((DType)t->dtype);
+}
+
+static inline Value scalar_bits(const Tensor *t) {
+  Value v = {.bits = 0};
+  if (t->dtype != DT_FLOAT32) return bits_load((DType)t->dtype, t->data);
+  memcpy(&v.f32, t->data, sizeof v.f32);
+  return v;
+}
+
+static inline void set_scalar(const Tensor *t, Value bits) {
+  if (t->dtype != DT_FLOAT32) bits_store((DType)t->dtype, t->data, bits);
+  else memcpy(t->data, &bits.f32, sizeof bits.f32);
+}
+
+/* May the scalar below a Dual be written over? */
+static inline bool scalar_is_ours(const Cell *dual) {
+  const Tensor *t = dual->fields[0].tensor;
+  return obj_unshared(&t->obj) && buffer_writable(t->buffer);
+}
+
+/* What the sweep reads goes from the listed registers to fields of `to`, from
+ * `saved` on. */
+static inline void save_at(const Session *s, const StretchSite *site,
+                           const uint16_t *list, Cell *to, Value *saved) {
+  for (int i = 0; i < site->saved_count; i++) saved[i] = s->regs[list[i]];
+  for (uint64_t left = site->saved_objects; left; left &= left - 1) {
+    int i = __builtin_ctzll(left);
+    set_field(to, (int)(saved - cell_fields(to)) + i, saved[i]);
+  }
 }
 
 /* Is a saved value an object? */

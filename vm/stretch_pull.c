@@ -369,6 +369,7 @@ static void drop_saved(const SweptStep *step) {
 static void drop_steps(const SweptStep *step, Cell *older) {
   Cell *r = step->a->record;
   if (older) obj_keep(&older->obj);
+  stretch_loop_ends(step->w->s);
   clear_field(r, RECORD_STEPS);
   if (older) set_field(r, RECORD_STEPS, (Value){.cell = older});
   obj_drop(&step->w->s->store, &step->cell->obj);

@@ -1,0 +1,175 @@
+/* The instructions of stretches (stretch.c), where a loop goes round and round:
+ * a step that is like the one before is told by an inline cache (Deutsch and
+ * Schiffman 1984) in the session, which a step fills that went the long way.
+ *
+ * Then all is known: which inputs are results of the step before and which are
+ * the same in all steps, and where the record keeps what this step saves.  The
+ * Duals of the inputs that end here become those of the results, so that a step
+ * makes no object and frees none. */
+#include "vm/stretch.h"
+
+/* --- Filling the cache ---------------------------------------------------- */
+
+/* Each result of floats takes over the Dual of a recurring input of its dtype;
+ * what is left is wasted.  False: there are too few. */
+static bool match_results(LoopCache *c, const Stretch *stretch) {
+  memcpy(c->wasted, c->recurring, sizeof c->wasted);
+  c->wasted_count = c->recurring_count;
+  for (int k = 0; k < stretch->out_count; k++) {
+    const Type *type = stretch->types[stretch->outs[k]];
+    c->reused[k] = NOT_REUSED;
+    if (!is_float_tensor(type)) continue;
+    int j = c->wasted_count - 1;
+    while (j >= 0 && stretch->types[c->wasted[j]]->dtype != type->dtype) j--;
+    if (j < 0) return false;
+    c->reused[k] = c->wasted[j];
+    c->wasted[j] = c->wasted[--c->wasted_count];
+  }
+  return true;
+}
+
+void loop_fill(Session *s, const StretchSite *site, Cell *record) {
+  LoopCache *c = &s->loop;
+  if (!site->gives_scalars) return;
+  Value *f = cell_fields(record);
+  c->steps = f[RECORD_STEPS].cell;
+  Value *at = cell_fields(c->steps);
+  const uint8_t *sources = step_sources(c->steps);
+  int n = site->input_count;
+  c->record = record;
+  c->level = record_level(record);
+  c->order = &f[RECORD_ORDER].bits;
+  c->count = s->record_count;
+  c->recurring_count = c->other_count = 0;
+  for (int i = 0; i < n; i++) {
+    bool recurs = sources[i] != SOURCE_SAME;
+    Cell *of = recurs ? record : f[RECORD_ARGS + i].cell;
+    uint64_t index = recurs ? sources[i] : input_index(f, n, i);
+    c->inputs[i].record = of;
+    c->inputs[i].place = of ? order_at(record_level(of), index) : 0;
+    if (recurs) c->recurring[c->recurring_count++] = (uint8_t)i;
+    else c->others[c->other_count++] = (uint8_t)i;
+  }
+  c->step_count = &at[STEPS_COUNT].bits;
+  c->room = at[STEPS_ROOM].bits - *c->step_count;
+  c->saved = at + STEPS_SAVED + *c->step_count * (uint64_t)site->saved_count;
+  c->site = match_results(c, site->stretch) ? site : NULL;
+}
+
+/* --- The instructions ----------------------------------------------------- */
+
+/* Are these inputs those that the cache expects?  No record was made since its
+ * own was the latest: so one that is at its address is that. */
+static inline bool is_next(const LoopCache *c, const Session *s,
+                           const Value *regs, const Word *pc) {
+  const uint16_t *list = stretch_list(pc);
+  if (c->site != pc[1].data || c->count != s->record_count ||
+      c->level > s->level)
+    return false;
+  for (int i = 0; i < (int)pc->b; i++) {
+    Value v = regs[list[i]];
+    bool same = is_dual(v) ? dual_record(v) == c->inputs[i].record &&
+                                 v.cell->fields[2].bits == c->inputs[i].place
+                           : !c->inputs[i].record;
+    if (!same) return false;
+  }
+  return c->record->obj.count == c->recurring_count;
+}
+
+bool vm_stretch_fits(Session *s, const Value *regs, const Word *pc) {
+  if (!is_next(&s->loop, s, regs, pc)) return stretch_fits(s, regs, pc);
+  s->continued = s->loop.record;
+  return true;
+}
+
+/* Begins the step if it has a place and its recurring inputs end here.  A
+ * register that is read after the stretch has another reference only from here
+ * on. */
+static inline bool enter(LoopCache *c, const Session *s, const Word *pc) {
+  const uint16_t *list = stretch_list(pc), *to = list + pc->b;
+  Value *regs = s->regs;
+  if (c->room == 0 || again_blanks(s, c->level)) return false;
+  for (int j = 0; j < c->recurring_count; j++) {
+    int i = c->recurring[j];
+    Cell *dual = regs[list[i]].cell;
+    if (!obj_unshared(&dual->obj) || !scalar_is_ours(dual)) return false;
+    regs[to[i]] = scalar_bits(dual->fields[0].tensor);
+    c->held[i] = dual;
+  }
+  return c->entered = true;
+}
+
+/* An input that is the same in all steps: takes the reference.  Of a tensor
+ * that is no scalar the stretch gets one. */
+static inline Value take_same(Session *s, Value v) {
+  Value primal = is_dual(v) ? dual_primal(v) : v;
+  Value taken = primal.tensor->rank ? primal : scalar_bits(primal.tensor);
+  if (primal.tensor->rank) obj_keep(primal.obj);
+  obj_drop(&s->store, v.obj);
+  return taken;
+}
+
+bool vm_stretch_in(Session *s, const Word *pc) {
+  LoopCache *c = &s->loop;
+  if (!again_look(s)) return false;
+  if (!s->continued || c->site != pc[1].data || !enter(c, s, pc))
+    return stretch_in(s, pc);
+  const uint16_t *list = stretch_list(pc), *to = list + pc->b;
+  for (int j = 0; j < c->other_count; j++) {
+    int i = c->others[j];
+    s->regs[to[i]] = take_same(s, s->regs[list[i]]);
+  }
+  obj_keep(&c->record->obj);
+  s->regs[pc->a].cell = c->record;
+  return true;
+}
+
+static void drop_held(Session *s, const uint8_t *inputs, int count) {
+  for (int j = 0; j < count; j++)
+    obj_drop(&s->store, &s->loop.held[inputs[j]]->obj);
+}
+
+/* The results as differentiated code has them: floats in the Duals of inputs
+ * that have ended, whose record is the results', too. */
+static inline void put_results(Session *s, const LoopCache *c,
+                               const uint16_t *from, const uint16_t *to,
+                               int count) {
+  Value *regs = s->regs;
+  for (int k = 0; k < count; k++) {
+    Value v = regs[from[k]];
+    if (c->reused[k] != NOT_REUSED) {
+      Cell *dual = c->held[c->reused[k]];
+      set_scalar(dual->fields[0].tensor, v);
+      dual->fields[2].bits = order_at(c->level, (uint64_t)k);
+      v.cell = dual;
+    }
+    regs[to[k]] = v;
+  }
+}
+
+bool vm_stretch_out(Session *s, const Word *pc) {
+  LoopCache *c = &s->loop;
+  if (!c->entered) return stretch_out(s, pc);
+  const StretchSite *site = c->site;
+  const uint16_t *list = stretch_list(pc);
+  *c->order = order_at(c->level, c->count = ++s->record_count);
+  if (*c->order == s->again.wanted && !again_found(s, c->record))
+    return vm_out_of_memory(s);
+  save_at(s, site, list, c->steps, c->saved);
+  c->saved += site->saved_count;
+  ++*c->step_count;
+  c->room--;
+  put_results(s, c, list + site->saved_count, list + pc->b, (int)pc->c);
+  if (c->wasted_count) drop_held(s, c->wasted, c->wasted_count);
+  c->entered = false;
+  obj_drop(&s->store, &c->record->obj);
+  return true;
+}
+
+void stretch_forget(Session *s) {
+  if (s->loop.entered) drop_held(s, s->loop.recurring, s->loop.recurring_count);
+  s->loop.entered = false;
+  stretch_loop_ends(s);
+  while (s->dead_count > 0)
+    obj_drop(&s->store, &s->dead_duals[--s->dead_count]->obj);
+}

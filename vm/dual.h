@@ -44,7 +44,7 @@ bool vm_end(Session *s, const Word *pc);
 bool vm_pull(Session *s, const Word *pc);
 /* Puts the arguments of the next step of a row (stretch_pull.c) into its
  * window, which it gives; NULL: that was the last. */
-Value *vm_next_step(const Session *s, const Word *pc);
+Value *vm_next_step(Session *s, const Word *pc);
 bool vm_again(Session *s, const Word *pc);
 void vm_again_end(Session *s, Cell *region);
 bool vm_effect(Session *s);

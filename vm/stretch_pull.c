@@ -23,8 +23,9 @@ typedef struct StepRow {
   uint64_t left;      /* steps to go */
   int stride; /* from a step's saved values to those of the one before */
   int read_count, taken_count;
-  const uint8_t *reads;       /* of the saved values */
-  uint8_t from[RESULTS_MOST]; /* the result that is each adjoint */
+  bool boxed;                   /* the rule gives a tuple, else its fields */
+  const uint8_t *reads;         /* of the saved values */
+  uint8_t from[RULE_ARGS_MOST]; /* the result that is each adjoint */
 } StepRow;
 
 /* A step under way: its saved values are fields of `cell`, from `at` on. */
@@ -141,11 +142,12 @@ static int result_for(const SweptStep *step, const Part *part) {
 static bool plan_row(SweptStep *step) {
   const StretchRule *rule = step->rule;
   bool bits = !step->w->dual && step->site->saved_objects == 0;
-  if (!bits || !rule->plain || rule->plain->result_count == 0) return false;
+  if (!bits || !rule->plain) return false;
   if (rule->sweep.part_count != step->taken_count) return false;
   step->row = (StepRow){.stride = step->site->saved_count,
                         .read_count = step->read_count,
                         .taken_count = step->taken_count,
+                        .boxed = rule->plain->result_count == 0,
                         .reads = step->reads};
   for (int i = 0; i < step->taken_count; i++) {
     int from = result_for(step, step->taken[i].part);
@@ -287,15 +289,29 @@ static bool add_part(SweptStep *step, StretchPart part, const Type *type,
 
 /* --- Rows of steps ------------------------------------------------------- */
 
-Value *vm_next_step(const Session *s, const Word *pc) {
-  StepRow *row = (StepRow *)(uintptr_t)pc[1].word;
-  if (row->left == 0) return NULL;
+/* The arguments of the step before, of which the last one gave adjoints. */
+static inline Value *put_next(StepRow *row, const Value *given) {
+  Value *to = row->window;
   row->left--;
   row->saved -= row->stride;
-  Value *to = row->window;
   for (int i = 0; i < row->read_count; i++) *to++ = row->saved[row->reads[i]];
-  for (int i = 0; i < row->taken_count; i++) *to++ = s->left[row->from[i]];
+  for (int i = 0; i < row->taken_count; i++) *to++ = given[row->from[i]];
   return row->window;
+}
+
+/* Apart, so that the other way needs no frame. */
+static __attribute__((noinline)) Value *put_next_unboxing(Session *s,
+                                                          StepRow *row) {
+  Cell *tuple = s->left[0].cell;
+  Value *window = put_next(row, cell_fields(tuple));
+  obj_drop(&s->store, &tuple->obj);
+  return window;
+}
+
+Value *vm_next_step(Session *s, const Word *pc) {
+  StepRow *row = (StepRow *)(uintptr_t)pc[1].word;
+  if (row->left == 0) return NULL;
+  return row->boxed ? put_next_unboxing(s, row) : put_next(row, s->left);
 }
 
 /* Steps that may follow in a row: those before it in the cell. */
@@ -312,12 +328,15 @@ static bool sweep_row(SweptStep *step, Function *g, Value *window) {
   row->window = window;
   row->saved = cell_fields(step->cell) + step->at;
   row->left = length;
-  const Word entry[] = {{.op = INS_call_unboxed, .c = RESULTS_MOST},
-                        {.function = g},
-                        {.regs = {0, 1, 2, 3}},
-                        {.op = INS_next_step},
-                        {.word = (uint64_t)(uintptr_t)row},
-                        {.op = INS_halt}};
+  const Word next[] = {{.op = INS_next_step, .a = row->boxed ? 0 : 1},
+                       {.word = (uint64_t)(uintptr_t)row},
+                       {.op = INS_halt}};
+  Word entry[6] = {{.op = INS_call}, {.function = g}};
+  if (!row->boxed) {
+    entry[0] = (Word){.op = INS_call_unboxed, .c = RESULTS_MOST};
+    entry[2] = (Word){.regs = {0, 1, 2, 3}};
+  }
+  memcpy(&entry[2 + next[0].a], next, sizeof next);
   if (!sweep_enter(step->w, g, window, entry)) return false;
   step->left -= length;
   step->at -= (int)length * row->stride;

@@ -627,7 +627,8 @@ dispatch:
     CASE(next_step) : {
       Value *at = vm_next_step(s, pc);
       if (!at) NEXT(2);
-      ENTER_FROM(pc[-2].function, function_code(f), at, pc - 1);
+      const Word *back = pc - pc->a;
+      ENTER_FROM(back[-1].function, function_code(f), at, back);
     }
 
     /* --- Mutable cells --- */

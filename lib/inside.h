@@ -21,6 +21,7 @@
 #include "lib/doc.h"
 #include "lib/export.h"
 #include "lib/format.h"
+#include "lib/kept.h"
 #include "lib/names.h"
 #include "lib/onnx.h"
 #include "lib/op_text.h"

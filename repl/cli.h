@@ -34,6 +34,7 @@ typedef struct Cli {
   bool dump_pipeline, print_changed, time_passes;
   bool fast_math, verify, bisect;
   const char *reduce;
+  const char *kept; /* of watch */
   double trial_timeout;
   TextList state; /* of import */
   TextList exec;  /* of opt */

@@ -7,6 +7,8 @@
  * of the old one.  A run that is under way when a file changes is stopped, for
  * it may be one without an end.
  *
+ * What an edit has not changed is not evaluated again (lib/kept.h).
+ *
  * On a terminal the text is shown, with each value beside the line on which its
  * expression ends; elsewhere each value is a line, `FILE:LINE: VALUE`. */
 #include <pthread.h>
@@ -34,8 +36,8 @@ typedef struct Rerun {
   Host *host;
   _Atomic bool done; /* the run has ended: its watcher may */
   _Atomic bool changed;
-  struct Line *lines; /* where values belong, in the order of evaluation */
-  size_t line_count, shown;
+  char *kept; /* what the last run left (lib/kept.h), owned */
+  size_t kept_len;
   char **beside; /* on a terminal: the value of each line of the file, owned */
   size_t beside_count;
 } Rerun;
@@ -92,17 +94,9 @@ static Line line_of(const Program *p, Span span) {
   return (Line){at.file ? at.file->path : "", at.end_line};
 }
 
-static void find_lines(Rerun *r, const Program *p) {
-  size_t n = 0;
-  for (const Unit *u = p->units; u; u = u->next) n += (size_t)u->step_count;
-  r->lines = calloc(n + 1, sizeof *r->lines);
-  r->line_count = r->shown = 0;
-  for (const Unit *u = p->units; u && r->lines; u = u->next) {
+static void watch_imports(Rerun *r, const Program *p) {
+  for (const Unit *u = p->units; u; u = u->next)
     if (u->source && !u->source->library) watch_file(r, u->source->path);
-    for (int i = 0; i < u->step_count; i++)
-      if (u->steps[i].kind == STEP_EXPR)
-        r->lines[r->line_count++] = line_of(p, u->steps[i].span);
-  }
 }
 
 /* Keeps the text for the page, after or instead of what stands on the line;
@@ -126,17 +120,9 @@ static void put_beside(Rerun *r, Line at, const char *text, bool after) {
 }
 
 /* The last of several values on a line is the one of the page. */
-static void put_value(Rerun *r, Line at, rly_value *value) {
-  Host *h = r->host;
-  char *text =
-      rly_value_is_unit(value) ? NULL : rly_value_text_fit(value, 0, 0);
-  if (!text) return;
-  StrBuf line;
-  strbuf_init(&line, &h->cx->mem);
-  strbuf_add_line(&line, text);
-  put_beside(r, at, strbuf_text(&line), false);
-  strbuf_done(&line);
-  rly_text_free(h->cx, text);
+static void put_value(void *rerun, Span place, const char *line) {
+  Rerun *r = rerun;
+  put_beside(r, line_of(r->host->program->ir, place), line, false);
 }
 
 /* The contents of a cell, from the first to the last:
@@ -164,13 +150,6 @@ static void put_cell(void *rerun, const CellHistory *h, size_t more) {
   strbuf_addf(&text, "%zu more cell%s", more, more == 1 ? "" : "s");
   put_beside(r, at, strbuf_text(&text), true);
   strbuf_done(&text);
-}
-
-static void show_value(void *rerun, rly_value *value) {
-  Rerun *r = rerun;
-  Line at = {"", 0};
-  if (r->lines && r->shown < r->line_count) at = r->lines[r->shown++];
-  put_value(r, at, value);
 }
 
 /* --- The page ------------------------------------------------------------ */
@@ -230,9 +209,56 @@ static rly_status run_entry(Rerun *r, rly_session *s,
   rly_value *value;
   rly_status status = rly_session_call_bound(s, entry, &value);
   if (status != RLY_OK) return status;
-  const Global *g = (const Global *)entry;
-  put_value(r, line_of(r->host->program->ir, g->span), value);
+  char *text =
+      rly_value_is_unit(value) ? NULL : rly_value_text_fit(value, 0, 0);
+  StrBuf line;
+  strbuf_init(&line, &r->host->cx->mem);
+  if (text) strbuf_add_line(&line, text);
+  if (text) put_value(r, ((const Global *)entry)->span, strbuf_text(&line));
+  strbuf_done(&line);
+  rly_text_free(r->host->cx, text);
   rly_value_free(value);
+  return status;
+}
+
+/* --kept: what was left in a file, which another process may have written.  One
+ * that is not there holds nothing. */
+static void read_kept(Rerun *r, const char *path) {
+  struct stat there;
+  size_t len;
+  rly_context *cx = r->host->cx;
+  char *text = stat(path, &there) ? NULL : file_text(cx, path, &len);
+  if (!text) return;
+  free(r->kept);
+  r->kept = malloc(len);
+  r->kept_len = r->kept ? len : 0;
+  if (r->kept) memcpy(r->kept, text, len);
+  mem_free(&cx->mem, text, len + 1);
+}
+
+static void write_kept(Rerun *r, const char *path) {
+  StrBuf text;
+  strbuf_init(&text, &r->host->cx->mem);
+  strbuf_add_len(&text, r->kept, r->kept_len);
+  file_replace(r->host->cx, path, &text);
+  strbuf_done(&text);
+}
+
+/* What cells held is seen by running all that there is. */
+static rly_status run_steps(Rerun *r, rly_session *s) {
+  const Cli *cli = r->host->cli;
+  if (cli->kept) read_kept(r, cli->kept);
+  bool all = cli->cells;
+  KeptRun run = {.was = all ? NULL : r->kept,
+                 .was_len = r->kept_len,
+                 .value = put_value,
+                 .data = r};
+  rly_status status = session_run_kept(s, &run);
+  if (!run.now) return status;
+  free(r->kept);
+  r->kept = run.now;
+  r->kept_len = run.now_len;
+  if (cli->kept) write_kept(r, cli->kept);
   return status;
 }
 
@@ -244,8 +270,7 @@ static rly_status run_watched(Rerun *r, const rly_function *entry) {
   if (r->host->cli->cells && !session_follow_cells(s->vm)) return RLY_LIMIT;
   r->done = false;
   bool watches = !pthread_create(&watcher, NULL, stop_at_change, r);
-  rly_status status =
-      entry ? run_entry(r, s, entry) : rly_session_run(s, show_value, r);
+  rly_status status = entry ? run_entry(r, s, entry) : run_steps(r, s);
   r->done = true;
   if (watches) pthread_join(watcher, NULL);
   session_each_cell(s->vm, put_cell, r);
@@ -264,7 +289,7 @@ static int run_once(Rerun *r) {
   }
   const SourceFile *text = h->program->newest->source;
   bool page = is_terminal(stdout);
-  find_lines(r, h->program->ir);
+  watch_imports(r, h->program->ir);
   if (page) begin_page(r, text);
   status = host_bind(h, args, entry);
   host_report(h);
@@ -272,8 +297,6 @@ static int run_once(Rerun *r) {
   if (page) end_page(r, text);
   if (r->changed) rly_session_diagnostics_clear(h->session);
   host_session_free(h, h->session);
-  free(r->lines);
-  r->lines = NULL;
   return exit_status(status);
 }
 
@@ -316,5 +339,6 @@ int command_watch(const Cli *cli) {
     if (has_changed(&r)) status = run_again(&r, cli);
   }
   for (int i = 0; i < r.count; i++) free(r.files[i].path);
+  free(r.kept);
   return status || cli->once ? status : 130;
 }

@@ -1,0 +1,34 @@
+/* What the steps of a program depend on: which of them have to be evaluated
+ * again after an edit, and which would give what they gave before. */
+#ifndef LIB_DEPENDS_H
+#define LIB_DEPENDS_H
+
+#include "lib/handles.h"
+
+enum { NO_STEP = -1 };
+
+typedef struct StepNeeds {
+  const Step *step;
+  /* A hash of all that decides what the step gives and prints: its text, that
+   * of the definitions that it reaches, the keys of the values that it reaches
+   * and of the step before that may have changed the same cells. */
+  uint64_t key;
+  VEC(int) values; /* the steps of the session's values that it reaches */
+  int before;      /* the step before, among those of the same cells; or none */
+} StepNeeds;
+
+typedef struct Depends {
+  Mem *mem;
+  VEC(StepNeeds) steps; /* of all units, in the order of evaluation */
+} Depends;
+
+/* False when the keys do not tell all, since the host has operators of its own
+ * or memory ran out.  depends_done() is due in any case. */
+bool depends_find(rly_session *s, Depends *d);
+void depends_done(Depends *d);
+
+/* Adds to the steps that are to run, a flag each, those that must run for
+ * them. */
+void depends_demand(const Depends *d, bool *runs);
+
+#endif

@@ -1,0 +1,27 @@
+/* Runs that evaluate only what an edit has changed.  A run leaves a text of
+ * what its steps gave and printed; the run of the next program, which may be in
+ * another context, takes from it what is the same, and says the same as a run
+ * of everything. */
+#ifndef LIB_KEPT_H
+#define LIB_KEPT_H
+
+#include "base/source.h"
+#include "include/rly.h"
+
+typedef struct KeptRun {
+  const char *was; /* what the last run left; NULL or "": nothing */
+  size_t was_len;
+  char *now; /* what this one leaves, `now_len` bytes; owned: free() it.  NULL:
+                memory ran out */
+  size_t now_len;
+  size_t steps, run; /* how many steps the program has, and how many ran */
+  /* Receives the value of an expression, which stands at `place`, as a line. */
+  void (*value)(void *data, Span place, const char *line);
+  void *data;
+} KeptRun;
+
+/* As rly_session_run, for a session that has run nothing.  The text that is
+ * left begins with a line `rly kept: RUN of STEPS steps ran`. */
+rly_status session_run_kept(rly_session *s, KeptRun *run);
+
+#endif

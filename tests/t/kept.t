@@ -1,0 +1,220 @@
+#!/usr/bin/env perl
+# A run takes from the one before it what an edit has not changed, and says what
+# a run of everything says: after random edits, of programs with values,
+# functions, types, cells that several values lead to, and mistakes.
+use strict;
+use warnings;
+use lib 'tests/t';
+use Rly;
+use Test::More;
+
+my $file = scratch('w.rly');
+my $kept = scratch('kept');
+
+# What a run says that has what the last one kept, and how many steps it ran.
+sub again {
+  my ($text) = @_;
+  spew($file, $text) if defined $text;
+  my $run = rly('watch', '--once', '--kept', $kept, $file);
+  my ($ran, $all) = -e $kept
+    ? slurp($kept) =~ /^rly kept: (\d+) of (\d+) steps ran\n/ : ();
+  return ($run, $ran, $all);
+}
+
+sub forget { unlink $kept }
+
+# How many steps run after an edit.
+sub runs {
+  my ($text, $edit, $ran, $what) = @_;
+  forget();
+  again($text);
+  local $_ = $text;
+  $edit->();
+  die "no edit: $what\n" if $_ eq $text;
+  my ($run, $did) = again($_);
+  my $fresh = rly('watch', '--once', $file);
+  is_deeply([$did, @$run{qw(out err status)}],
+            [$ran, @$fresh{qw(out err status)}], $what);
+}
+
+my $text = <<'END_OF_TEXT';
+type Pair { Pair(int32, int32) }
+param @given: int32 = 5;
+def @one(%x: int32) -> int32 { %x + 1 }
+def @two(%x: int32) -> int32 { @one(%x) * 2 }
+def @sum(%p: Pair) -> int32 { match (%p) { Pair(%a, %b) => %a + %b } }
+let %a = @two(20);
+let %b = 3;
+let %c = ref(0);
+let %d = ref(10);
+let %both = (%c, 1);
+%a + 1;
+%b * 2;
+@sum(Pair(%b, 4));
+print(%b);
+ref_write(%c, %b);
+ref_write(%both.0, ref_read(%both.0) + 1);
+ref_read(%c);
+ref_write(%d, 11);
+ref_read(%d);
+@given;
+END_OF_TEXT
+
+forget();
+my ($run, $ran, $all) = again($text);
+is_deeply([$ran, $all], [15, 15], 'at first all steps run');
+my ($next) = again();
+is_deeply([@$next{qw(out err status)}, (again())[1]],
+          [@$run{qw(out err status)}, 0], 'then none, and it says the same');
+
+runs($text, sub { s/\@given;/\@given + 1;/ }, 1, 'an expression by itself');
+runs($text, sub { s/^/\n\n/ }, 0, 'places are those of the new text');
+runs($text, sub { s/%x \+ 1/%x + 2/ }, 2,
+     'a function: the value that it gives, and what uses that');
+runs($text, sub { s/\* 2;/* 3;/ }, 2, 'a value that is used is computed again');
+runs($text, sub { s/%a, %b\) =>/%n, %b) =>/; s/%a \+ %b \}/%n * %b }/ }, 2,
+     'a function over a type');
+runs($text, sub { s/Pair\(int32, int32\) \}/Pair(int32, int32), Other }/;
+                  s/(%a \+ %b) \}/$1, Other => 0 }/ }, 2, 'a type');
+runs($text, sub { s/%d, 11/%d, 12/ }, 3,
+     'a write of a cell: what touches it, and not other cells');
+runs($text, sub { s/%c, %b/%c, 7/ }, 5,
+     'of one that another value leads to: with what goes by that');
+runs($text, sub { s/ref_read\(%d\);/-ref_read(%d);/ }, 3,
+     'a read: the writes before it');
+runs($text, sub { s/= 5;/= 6;/ }, 1, 'the default of a param');
+runs($text, sub { s/let %b = 3;/let %b = 4;/ }, 9, 'a value that many use');
+
+# What was bound to a param.
+forget();
+again($text);
+rly('watch', '--once', '--kept', $kept, $file, 'given=7');
+like(slurp($kept), qr/^rly kept: 15 of 15 /, 'another value of a param');
+
+# Mistakes.
+forget();
+again($text);
+again("$text 1 / 0;\n");
+is((again($text))[1], 0, 'a run that failed keeps what it reached');
+again("1 / 0;\n$text");
+is((again($text))[1], 0, '... and what it did not');
+again("$text %");
+is((again($text))[1], 0, 'nor does a text that is refused lose anything');
+$next = rly('watch', '--once', '--max-steps', 3, '--kept', $kept, $file);
+is($next->{status}, 3, 'a limit of steps counts all steps');
+
+# What a file holds is not trusted.
+for my $bad ('', "\n", "rly kept: 0 of 0 steps ran\n82 99999999999\nx\n",
+             "rly kept: \n1 18446744073709551615\n\n", "\0" x 40) {
+  again($text);
+  spew($kept, $bad);
+  is((again($text))[1], 15, 'a file that holds something else');
+}
+again($text);
+my $whole = slurp($kept);
+for (1 .. 20) {
+  spew($kept, substr $whole, 0, 1 + int rand length $whole);
+  is((again($text))[0]{out}, $run->{out}, 'one that is cut');
+}
+
+# Random edits.  A line of a program is one of these, with numbers and names of
+# its own; what a later line needs may be missing, which is a mistake that both
+# runs are to tell.
+srand($ENV{SEED} // 25);
+sub one_of { $_[rand @_] }
+sub number { int rand 4 }
+sub name { one_of(qw(a b c d)) }
+my @LINES = (
+  sub { sprintf 'let %%%s = %d;', name(), number() },
+  sub { sprintf 'let %%%s = ref(%d);', one_of(qw(r s t)), number() },
+  sub { sprintf 'let %%%s = %%%s;', one_of(qw(r s t)), one_of(qw(r s t)) },
+  sub { sprintf 'let %%p = (%%%s, %%%s);', one_of(qw(r s t)),
+                one_of(qw(r s t)) },
+  sub { sprintf 'ref_write(%%%s, %d);', one_of(qw(r s t)), number() },
+  sub { sprintf 'ref_write(%%p.%d, ref_read(%%p.%d) + 1);', int rand 2,
+                int rand 2 },
+  sub { sprintf 'ref_read(%%%s);', one_of(qw(r s t)) },
+  sub { sprintf '%%%s;', one_of(qw(a b c d r s p)) },
+  sub { sprintf 'print(%%%s);', one_of(qw(a b r p)) },
+  sub { sprintf '%%%s + @f(%%%s);', name(), name() },
+  sub { sprintf '@g(%%%s);', name() },
+  sub { sprintf 'let %%%s = @g(%d) + %%%s;', name(), number(), name() },
+  sub { sprintf 'let %%k = fn (%%x: int32) { ref_write(%%%s, %%x); %%x + %d };',
+                one_of(qw(r s t)), number() },
+  sub { sprintf '%%k(%d);', number() },
+  sub { '@bump();' },
+  sub { 'ref_read(@v);' },
+  sub { sprintf '6 / (%%%s - %d);', name(), number() },
+  sub { sprintf '@map(fn (%%i) { %%i * %%%s }, @range(%d));', name(),
+                number() },
+  sub { sprintf 'Box(%%%s, %d);', name(), number() },
+);
+my @definitions = (
+  'def @f(%%x: int32) -> int32 { %%x * %d }',
+  'def @g(%%x: int32) -> int32 { @f(%%x) + %d }',
+  'def @bump() -> () { ref_write(@v, ref_read(@v) + %d) }',
+  'type Box { Box(int32, int32)%s }',
+);
+my @begin = map { "let %$_ = 1;" } qw(a b c d);
+push @begin, (map { "let %$_ = ref(0);" } qw(r s t)), 'let @v = ref(1);',
+  'let %p = (%r, %s);', 'let %k = fn (%x: int32) { %x };';
+
+my @body;
+my @numbers = (1, 2, 3, '');
+sub program {
+  join "\n", @begin,
+    (map { sprintf $definitions[$_], $numbers[$_] } 0 .. $#definitions),
+    @body, '';
+}
+sub edit {
+  my $what = int rand 10;
+  if ($what < 5 || @body < 6) {
+    splice @body, int rand(1 + @body), 0, one_of(@LINES)->();
+  } elsif ($what < 7) {
+    splice @body, int rand @body, 1;
+  } elsif ($what < 8) {
+    my ($i, $k) = (int rand @body, int rand @body);
+    @body[$i, $k] = @body[$k, $i];
+  } elsif ($what < 9) {
+    $begin[rand @begin] =~ s/\b\d+/number()/e;
+  } else {
+    my $i = int rand @numbers;
+    $numbers[$i] = $i == 3 ? one_of('', ', Bag(int32)') : number();
+  }
+  splice @body, int rand @body, 1 if @body > 24;
+}
+
+forget();
+my ($wrong, $did, $would, $fine) = (0, 0, 0, 0);
+my $edits = $ENV{EDITS} // (is_release() ? 400 : 60);
+for my $i (1 .. $edits) {
+  edit();
+  my ($some, $ran, $of) = again(program());
+  my $all = rly('watch', '--once', $file);
+  if ($all->{status} == 0) {
+    $did += $ran;
+    $would += $of;
+    $fine++;
+  }
+  next if join("\0", @$some{qw(out err status)})
+       eq join("\0", @$all{qw(out err status)});
+  $wrong++;
+  diag("edit $i:\n", program(), "\n--- again\n", @$some{qw(out err)},
+       "\n--- all\n", @$all{qw(out err)}) if $wrong < 3;
+}
+is($wrong, 0, 'after random edits it says what a run of everything says');
+cmp_ok($fine, '>', $edits / 4, "... of programs that mostly run to their end ($fine)");
+cmp_ok($did, '<', $would / 2, "... with few of the steps: $did of $would");
+
+# Programs of the tests, which do more: twice, and with another line in them.
+for my $path (glob 'tests/run/*.rly') {
+  my $text = slurp($path);
+  next if $text =~ /^\s*import\b/m;
+  forget();
+  my $all = (again($text))[0];
+  my $more = (again("$text\n1 + 1;\n"))[0];
+  my $fresh = rly('watch', '--once', $file);
+  is_deeply([@$more{qw(out err status)}], [@$fresh{qw(out err status)}], $path);
+}
+
+done_testing();

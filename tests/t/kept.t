@@ -203,7 +203,8 @@ for my $i (1 .. $edits) {
        "\n--- all\n", @$all{qw(out err)}) if $wrong < 3;
 }
 is($wrong, 0, 'after random edits it says what a run of everything says');
-cmp_ok($fine, '>', $edits / 4, "... of programs that mostly run to their end ($fine)");
+cmp_ok($fine, '>', $edits / 4,
+       "... mostly of programs without mistakes: $fine");
 cmp_ok($did, '<', $would / 2, "... with few of the steps: $did of $would");
 
 # Programs of the tests, which do more: twice, and with another line in them.

@@ -195,7 +195,8 @@ $page->after(run => sub {
   $page->js('(() => { const e = document.getElementById("examples");'
     . ' e.selectedIndex = 2; e.dispatchEvent(new Event("change")) })()');
 });
-is(values_seen(), '1; 2; (3, 4)', '... and an example runs');
+is(values_seen(), 'cell: 0 -> 1 -> 2 -> 3 -> 4; 1; 2; (3, 4)',
+   '... and an example runs');
 
 # Shades of a matrix: the least is the palest. A line for a vector, no picture
 # of a scalar.
@@ -210,6 +211,37 @@ is_deeply($page->js('(() => {'
   . ' return [[1, 1], [c.width - 2, c.height - 2]].map(([x, y]) =>'
   . ' c.getContext("2d").getImageData(x, y, 1, 1).data[3]) })()'), [20, 255],
   '... whose shades are by value');
+
+# What cells held: a line of numbers, shades of vectors, a row for each content.
+$page->after(run => sub {
+  $page->write_text("let %n = ref(1f);\nref_write(%n, 5f); ref_write(%n, 2f);\n"
+    . "let %v = ref([0f, 8f]);\nref_write(%v, [2f, 3f]);\n"
+    . "ref_write(%v, [4f, 4f]);\nlet %s = ref(7); ref_read(%n);\n");
+});
+my $tensor = 'Tensor[(2), float32]';
+is(values_seen(), "cell: 1f -> 5f -> 2f; cell: $tensor [0.0, 8.0]"
+   . " -> $tensor [2.0, 3.0] -> $tensor [4.0, 4.0]; 2f; cell: 7",
+   'what cells held stands beside the lines that make them');
+my $held = '3 contents of a cell, one after another:';
+is($page->js('[...document.querySelectorAll(".value canvas")].map(c =>'
+             . ' c.ariaLabel).join("; ")'),
+   "$held a line from 1 to 5; $held shades from 0 to 8", '... with pictures');
+is_deeply($page->js('(() => {'
+  . ' const c = document.querySelectorAll(".value canvas")[1];'
+  . ' return [[1, 1], [c.width - 2, 1]].map(([x, y]) =>'
+  . ' c.getContext("2d").getImageData(x, y, 1, 1).data[3]) })()'), [20, 255],
+  '... whose first row is the first content');
+
+# Only what an edit changes is run.
+my $first = "def \@f(%x: float32) { %x + 1f }\n"
+  . "let %a = \@f(1f);\n%a * 2f;\n3f;\n";
+$page->after(run => sub { $page->write_text($first) });
+$page->after(run => sub { $page->write_text("${first}4f;\n") });
+is(values_seen(), '4f; 3f; 4f', 'a line more');
+like(seen('#status'), qr/, 1 of 4 steps\.$/, '... is one more step');
+$page->after(run => sub { $page->write_text($first =~ s/\+/-/r) });
+is(values_seen(), '0f; 3f', 'another definition');
+like(seen('#status'), qr/, 2 of 3 steps\.$/, '... is run where it is used');
 
 # A value that branches is drawn, others are not.
 $page->after(run => sub {

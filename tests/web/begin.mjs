@@ -48,7 +48,8 @@ async function check(text) {
 }
 async function run(text) {
   const files = {'/main.rly': new TextEncoder().encode(text)};
-  const {err} = await engine.run(['watch', '--once', '/main.rly'], {files});
+  const {err} = await engine.run([
+    'watch', '--once', '--kept', '/kept', '/main.rly'], {files});
   if (err) throw new Error(err);
 }
 

@@ -14,7 +14,7 @@ import {Decoration, EditorView, WidgetType, drawSelection, highlightActiveLine,
 
 import {ask} from './language.js';
 import {files_of, look_at} from './look.js';
-import {picture, tensor_of} from './picture.js';
+import {history_of, history_picture, picture, tensor_of} from './picture.js';
 import {sliders} from './slider.js';
 import {drawing, tree_of} from './tree.js';
 
@@ -38,6 +38,8 @@ function decorations() {
 
 const colours = decorations(), values = decorations();
 
+const NEXT = '\0'; // between what stands beside one line
+
 class Value extends WidgetType {
   constructor(text) {
     super();
@@ -49,10 +51,16 @@ class Value extends WidgetType {
   toDOM() {
     const span = document.createElement('span');
     span.className = 'value';
-    const tensor = tensor_of(this.text), tree = tree_of(this.text);
-    if (tensor) span.append(picture(tensor));
-    if (tree) span.append(drawing(tree));
-    span.append(this.text);
+    // A value, after it what the cells of the line held.
+    this.text.split(NEXT).forEach((text, i) => {
+      if (i) span.append('; ');
+      const tensor = tensor_of(text), tree = tree_of(text);
+      const held = history_of(text);
+      if (tensor) span.append(picture(tensor));
+      if (tree) span.append(drawing(tree));
+      if (held) span.append(history_picture(held));
+      span.append(text);
+    });
     return span;
   }
 }
@@ -114,13 +122,17 @@ function run_problems(doc, err) {
   });
 }
 
-// The values that `rly watch --once` printed, each beside its line, and all that
-// was printed as text.
+// The values that `rly watch --once` printed, each beside its line, after them
+// what the cells that the line makes held; and all that was printed as text.
+const CELL = /^(cell(, 1 in \d+ of \d+)?: |\d+ more cells?$)/;
 function value_marks(doc, out) {
   const beside = new Map(), all = [];
   for (const line of out.split('\n')) {
     const at = /^\/main\.rly:(\d+): (.*)$/.exec(line);
-    if (at && +at[1] <= doc.lines) beside.set(+at[1], at[2]);
+    if (at && +at[1] <= doc.lines) {
+      const was = CELL.test(at[2]) ? beside.get(+at[1]) : undefined;
+      beside.set(+at[1], was === undefined ? at[2] : was + NEXT + at[2]);
+    }
     all.push(at ? `${at[1]}: ${at[2]}` : line);
   }
   const marks = [...beside].sort(([a], [b]) => a - b).map(([line, text]) =>
@@ -288,7 +300,8 @@ export class Editor {
     const what = await this.on.after?.();
     if (this.is_old(now)) return;
     this.on.ran(now.version, text, shown.err, what);
-    this.on.say(`Run in ${took.toFixed(0)} ms.`);
+    const ran = shown.ran ? `, ${shown.ran} steps` : '';
+    this.on.say(`Run in ${took.toFixed(0)} ms${ran}.`);
   }
 
   stop() {

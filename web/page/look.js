@@ -2,19 +2,41 @@
 // text with mistakes; the check tells them, and the output of the run is not used.
 import {ask} from './language.js';
 
-export const FILE = '/main.rly';
+export const FILE = '/main.rly', KEPT = '/kept';
 
 // The program's file, with those that give values to params (given.js), if any.
 export const files_of = (text, given) =>
   ({...given?.files, [FILE]: new TextEncoder().encode(text)});
 
-// `said` promises the answers of the language server (language.js), `shown` the
-// result of the run (engine.js); either is null if its engine was stopped.
-export function look_at({language, runner}, text, given) {
+// What a run leaves for the next one, which runs only what has changed since
+// (`rly watch --kept`): bytes, or nothing before the first run.
+let kept;
+
+// Where a text makes cells, all of it runs, and shows what they held.
+const makes_cells = (text) => /\bref\s*\(/.test(text);
+
+async function run(runner, text, given) {
+  const words = ['watch', '--once', '--kept', KEPT,
+                 ...makes_cells(text) ? ['--cells'] : [], ...given?.words ?? [], FILE];
   const files = files_of(text, given);
+  if (kept) files[KEPT] = kept;
+  const shown = await runner.run(words, {files, wanted: [KEPT]});
+  const left = shown?.made[KEPT];
+  if (!left) return shown;
+  const end = left.indexOf(10), head = new TextDecoder().decode(left.subarray(0, end));
+  // Without the number of steps, which is that of this run: a run that is refused
+  // leaves what was there.
+  kept = left.subarray(end);
+  return {...shown, ran: /^rly kept: (\d+ of \d+) steps ran/.exec(head)?.[1]};
+}
+
+// `said` promises the answers of the language server (language.js), `shown` the
+// result of the run (engine.js) and `ran`, how many of the steps it ran; either is
+// null if its engine was stopped.
+export function look_at({language, runner}, text, given) {
   return {
     text,
-    said: ask(language, text, files, ['semanticTokens/full', {}]),
-    shown: runner.run(['watch', '--once', ...given?.words ?? [], FILE], {files}),
+    said: ask(language, text, files_of(text, given), ['semanticTokens/full', {}]),
+    shown: run(runner, text, given),
   };
 }

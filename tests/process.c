@@ -12,8 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { CHUNK = 1 << 16, OUTPUT_MAX = 1 << 28 };
 
 /* Appends what a read of `fd` gives; false at the end. */

@@ -25,7 +25,6 @@
 
 #include "lib/depends.h"
 #include "lib/kept.h"
-#include "vm/machine.h"
 
 enum { KEPT_MOST = 16 << 20 }; /* bytes of records */
 
@@ -208,12 +207,14 @@ static rly_status run_steps(Keeper *k) {
   bool *runs = calloc(d->steps.len + 1, sizeof *runs);
   if (!runs) return RLY_LIMIT;
   choose(k, runs);
-  k->hooks = k->session->vm->hooks;
-  k->session->vm->hooks.write = print_and_keep;
-  k->session->vm->hooks.data = k;
+  Session *vm = k->session->vm;
+  SessionHooks keeping = session_hooks(&k->session->options);
+  keeping.write = print_and_keep;
+  keeping.data = k;
+  k->hooks = session_swap_hooks(vm, keeping);
   for (size_t i = 0; i < d->steps.len && status == RUN_OK; i++)
     status = run_step(k, &d->steps.data[i], runs[i]);
-  k->session->vm->hooks = k->hooks;
+  session_swap_hooks(vm, k->hooks);
   free(runs);
   return status_of_run(status);
 }

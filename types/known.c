@@ -509,7 +509,7 @@ Truth known_truth(Infer *in, const Expr *condition, bool by_shapes) {
 /* There is no inference under way: types are finished, and a dimension's name
  * is no number. */
 Knowing *knowing_new(Program *p) {
-  Knowing *k = mem_alloc(p->mem, sizeof *k);
+  Knowing *k = mem_overdraw(p->mem, sizeof *k);
   if (!k) return NULL;
   *k = (Knowing){
       .checker = {.p = p},

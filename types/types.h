@@ -78,7 +78,7 @@ bool types_known_within(Program *p, Arena *arena, const Expr *call,
                         const Expr *e, struct Known *out);
 /* For many such questions about one program: what was found of a variable for
  * one is kept for the next, so that n questions about a chain of n lets take
- * time in proportion to n.  NULL: memory ran out. */
+ * time in proportion to n.  NULL: memory ran out, which is raised. */
 typedef struct Knowing Knowing;
 Knowing *knowing_new(Program *p);
 void knowing_free(Knowing *k); /* NULL is fine */

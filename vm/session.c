@@ -35,6 +35,12 @@ void session_set_limits(Session *s, Limits limits) {
 
 Limits session_limits(const Session *s) { return s->limits; }
 
+SessionHooks session_swap_hooks(Session *s, SessionHooks hooks) {
+  SessionHooks had = s->hooks;
+  s->hooks = hooks;
+  return had;
+}
+
 /* entry is the code of the bottom frame: a call that stands nowhere, whose
  * result register is 0, and `halt` where it returns to. */
 Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,

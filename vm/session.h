@@ -50,6 +50,8 @@ Session *session_aside(Session *s);
 Store *session_store(Session *s);
 void session_set_limits(Session *s, Limits limits);
 Limits session_limits(const Session *s);
+/* From now on the session has these; gives those that it had. */
+SessionHooks session_swap_hooks(Session *s, SessionHooks hooks);
 
 /* Makes the steps and calls up to session_end() one run: its time and its
  * instructions are counted in one, and a request to stop between two of them is

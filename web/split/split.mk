@@ -9,7 +9,7 @@ $(RELOCS): $(call objects,$(rly_src)) $(LIB) $(B)/web/split/ends.o $(B)/links
 
 $(B)/rly.wasm $(B)/rly.later.wasm &: $(RLY) $(RELOCS) \
     $(wildcard web/split/*.mjs web/host/*.mjs) web/page/examples.js \
-    web/page/language.js README.md docs/LANGUAGE.md docs/COMING_FROM.md
+    web/page/language.js web/page/look.js README.md docs/LANGUAGE.md
 	@echo "  split $(B)/rly.wasm"
 	$(Q)node web/split/split.mjs $(RLY) $(RELOCS) \
 	  $(B)/rly.wasm $(B)/rly.later.wasm

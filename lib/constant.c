@@ -3,7 +3,8 @@
 #include "kernels/call.h"
 #include "lib/handles.h"
 
-/* A call that the time limit ends fails, as others do. */
+/* A call that the time limit ends fails, as others do; memory that ran out is
+ * raised, so that the program is not taken for one with nothing to fold. */
 Tensor *constant_of_call(Program *p, const OpInfo *op, const Attrs *attrs,
                          int count, const Tensor *const *args) {
   const rly_program *program = p->host;
@@ -23,6 +24,8 @@ Tensor *constant_of_call(Program *p, const OpInfo *op, const Attrs *attrs,
       made = call.outs[0];
     for (int i = made ? 1 : 0; i < call.out_count; i++)
       tensor_drop(p->heap, call.outs[i]);
+  } else if (call.fault.code == E0701) {
+    mem_raise_exhausted(p->mem);
   }
   arena_done(&scratch);
   return made;

@@ -53,25 +53,20 @@ static bool find_ourselves(void) {
 enum { OUTPUT_MAX = 64 << 20 }; /* bytes that a command may print */
 
 static volatile sig_atomic_t group; /* of the command that runs; 0: none */
-static const char *volatile its_folder;
+/* The signal that is to end rly; 0: none.  The handler writes to `wakes`, for
+ * whoever waits for output. */
+static volatile sig_atomic_t ended_by;
+static int wakes;
 
-/* By a program of the system's, which a signal's handler may start. */
-static void remove_folder(const char *folder) {
-  pid_t child = fork();
-  if (child == 0) {
-    execl("/bin/rm", "rm", "-rf", folder, (char *)NULL);
-    _exit(127);
-  }
-  while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
-}
-
-/* Ends the command's processes and removes their folder, then ends this process
- * in the way the signal does. */
+/* Ends the command's processes.  The rest is output_of()'s: a handler may not
+ * start the program that removes the folder. */
 static void on_end(int signal_number) {
+  int before = errno;
   if (group) kill(-group, SIGKILL);
-  if (its_folder) remove_folder(its_folder);
-  signal(signal_number, SIG_DFL);
-  raise(signal_number);
+  ended_by = signal_number;
+  ssize_t written = write(wakes, "", 1);
+  (void)written;
+  errno = before;
 }
 
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
@@ -102,27 +97,28 @@ static double seconds_now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Is there something to read, or the end, before the time is up?  Without a
- * limit `until` is 0. */
-static bool wait_for_output(int in, double until) {
+/* Is there something to read, or the end, before the time is up or a signal
+ * ends rly?  Without a limit `until` is 0. */
+static bool wait_for_output(int in, int woken, double until) {
   for (;;) {
     double left = until > 0 ? until - seconds_now() : 0;
     if (until > 0 && left <= 0) return false;
-    struct pollfd fd = {.fd = in, .events = POLLIN};
+    struct pollfd fds[] = {{.fd = in, .events = POLLIN},
+                           {.fd = woken, .events = POLLIN}};
     int wait = until <= 0   ? -1
                : left > 1e6 ? 1000000000
                             : (int)(left * 1e3) + 1;
-    int ready = poll(&fd, 1, wait);
-    if (ready > 0) return true;
+    int ready = poll(fds, 2, wait);
+    if (ready > 0) return !fds[1].revents;
     if (ready < 0 && errno != EINTR) return false;
   }
 }
 
 /* Reads what the command prints into `text`.  The reason why it had to be
  * ended, or NULL. */
-static const char *collect(int in, double until, FILE *text) {
+static const char *collect(int in, int woken, double until, FILE *text) {
   size_t len = 0;
-  while (wait_for_output(in, until)) {
+  while (wait_for_output(in, woken, until)) {
     char piece[65536];
     ssize_t n = read(in, piece, sizeof piece);
     if (n < 0 && errno == EINTR) continue;
@@ -131,18 +127,41 @@ static const char *collect(int in, double until, FILE *text) {
     if (len > OUTPUT_MAX) return "it prints more than 64 MiB";
     fwrite(piece, 1, (size_t)n, text);
   }
-  return "the time limit was reached";
+  return ended_by ? "rly is ended" : "the time limit was reached";
+}
+
+static void close_both(const int ends_of_pipe[2]) {
+  close(ends_of_pipe[0]);
+  close(ends_of_pipe[1]);
+}
+
+/* By a program of the system's. */
+static void remove_folder(const char *folder) {
+  pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/rm", "rm", "-rf", folder, (char *)NULL);
+    _exit(127);
+  }
+  while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+/* Ends this process in the way the signal does. */
+static void end_by_signal(const char *folder) {
+  remove_folder(folder);
+  signal(ended_by, SIG_DFL);
+  raise(ended_by);
 }
 
 /* What the line prints, as a text to be freed; NULL when it cannot be run. */
 static char *output_of(const char *folder, const char *line, double timeout) {
-  int ends_of_pipe[2];
+  int ends_of_pipe[2], wake[2];
   if (!system_pipe(ends_of_pipe)) return NULL;
+  if (!system_pipe(wake)) return close_both(ends_of_pipe), NULL;
   char *text = NULL;
   size_t len = 0;
   FILE *out = open_memstream(&text, &len);
   struct sigaction before[END_COUNT];
-  its_folder = folder;
+  wakes = wake[1];
   watch_ends(before);
   pid_t shell = out ? fork() : -1;
   if (shell == 0) become_shell(folder, line, ends_of_pipe[1]);
@@ -151,15 +170,16 @@ static char *output_of(const char *folder, const char *line, double timeout) {
     setpgid(shell, shell); /* here, too: whichever of the two comes first */
     group = shell;
     double until = timeout > 0 ? seconds_now() + timeout : 0;
-    const char *why = collect(ends_of_pipe[0], until, out);
+    const char *why = collect(ends_of_pipe[0], wake[0], until, out);
     if (why) kill(-shell, SIGKILL);
     while (waitpid(shell, NULL, 0) < 0 && errno == EINTR) continue;
     group = 0;
     if (why) fprintf(out, "rly: the command was ended: %s\n", why);
   }
   unwatch_ends(before);
-  its_folder = NULL;
   close(ends_of_pipe[0]);
+  close_both(wake);
+  if (ended_by) end_by_signal(folder);
   if (out && fclose(out) == 0 && shell > 0) return text;
   free(text);
   return NULL;

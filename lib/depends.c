@@ -70,37 +70,6 @@ static void add_definition(Finder *f, Span name) {
 
 /* --- Classes of cells ----------------------------------------------------- */
 
-/* May a value of the type hold a cell, or a function that holds one? */
-static bool may_hold(PtrMap *seen, const Type *t) {
-  bool holds = t->kind == TY_REF || t->kind == TY_FN || t->kind == TY_VAR ||
-               t->kind == TY_ERROR || t->kind == TY_META;
-  if (holds || ptrmap_has(seen, t)) return holds;
-  ptrmap_put(seen, t, (void *)t);
-  for (int i = 0; i < t->count && !holds; i++)
-    holds = may_hold(seen, t->args[i]);
-  if (t->kind != TY_ADT || holds || ptrmap_has(seen, t->adt)) return holds;
-  const Adt *adt = t->adt;
-  ptrmap_put(seen, adt, (void *)adt);
-  if (adt->is_extern || (adt->is_alias && !adt->meaning)) return true;
-  if (adt->meaning && may_hold(seen, adt->meaning)) return true;
-  /* The fields' types are over the parameters, of which the arguments were
-   * asked above. */
-  for (int i = 0; i < adt->ctor_count; i++)
-    for (int k = 0; k < adt->ctors[i].field_count; k++) {
-      const Type *field = adt->ctors[i].fields[k];
-      if (field->kind != TY_VAR && may_hold(seen, field)) return true;
-    }
-  return false;
-}
-
-static bool may_hold_cells(const Finder *f, const Type *t) {
-  PtrMap seen;
-  ptrmap_init(&seen, f->d->mem);
-  bool holds = may_hold(&seen, t);
-  ptrmap_done(&seen);
-  return holds;
-}
-
 static int root_of(Finder *f, int i) {
   int *root = f->root.data;
   while (root[i] != i) i = root[i] = root[root[i]];
@@ -127,7 +96,7 @@ static void reach_type(Finder *f, const Type *t) {
 static void reach_value(Finder *f, const Global *g, int step) {
   StepNeeds *needs = &f->d->steps.data[f->at];
   VEC_PUSH(&needs->values, step);
-  if (may_hold_cells(f, g->type))
+  if (!type_is_data(g->type, f->d->mem))
     f->root.data[root_of(f, step)] = root_of(f, f->at);
   if (step < f->at) return;
   add_definition(f, g->span);
@@ -141,7 +110,6 @@ static void reach_global(Finder *f, const Global *g) {
     if ((int)step - 1 != f->at) reach_value(f, g, (int)step - 1);
     return;
   }
-  if (g->kind == GLOBAL_PARAM && may_hold_cells(f, g->type)) f->unknown = true;
   add_definition(f, g->span);
   const Expr *body = global_body(g);
   if (body) VEC_PUSH(&f->todo, body);
@@ -164,7 +132,7 @@ static bool may_touch(const Finder *f, const Step *step) {
         EFFECT_READ | EFFECT_WRITE | EFFECT_ALLOC | EFFECT_PRINT | EFFECT_PARAM
   };
   return (expr_effects(f->ir, step->expr) & TOUCH) ||
-         may_hold_cells(f, step->expr->type);
+         !type_is_data(step->expr->type, f->d->mem);
 }
 
 static void reach(Finder *f, int at) {

@@ -188,9 +188,8 @@ static bool went_well(const Checker *c) {
 
 /* --- Types of params ----------------------------------------------------- */
 
-/* Does a value of the type hold tensors and nothing else?  Of a data type the
- * declared fields are looked at once, and then the arguments; of types with
- * shared parts, each part once. */
+/* Of a data type the declared fields are looked at once, and then the
+ * arguments; of types with shared parts, each part once. */
 static bool is_data(const Type *t, PtrMap *seen) {
   if (t->kind == TY_FN || t->kind == TY_REF) return false;
   if (ptrmap_has(seen, t)) return true;
@@ -205,19 +204,24 @@ static bool is_data(const Type *t, PtrMap *seen) {
   return data && !t->adt->is_extern;
 }
 
+bool type_is_data(const Type *t, Mem *mem) {
+  PtrMap seen;
+  ptrmap_init(&seen, mem);
+  bool data = is_data(t, &seen);
+  ptrmap_done(&seen);
+  return data;
+}
+
 static void check_params(Checker *c) {
   for (size_t i = 0; i < c->defs.len; i++) {
     const Definition *d = c->defs.data[i];
     if (d->item->kind != ITEM_PARAM || !d->declared) continue;
-    PtrMap seen;
-    ptrmap_init(&seen, c->mem);
-    if (!is_data(d->declared, &seen)) {
+    if (!type_is_data(d->declared, c->mem)) {
       Diag *diag = diag_error(c->p->diags, E0212, d->item->annotation->span,
                               "a `param` holds tensors: its type has no "
                               "functions and no cells");
       diag_hint(diag, "what is no tensor is a value: let @x = ...;");
     }
-    ptrmap_done(&seen);
   }
 }
 

@@ -28,6 +28,10 @@ bool types_check(Program *p, Unit *unit);
  * when memory runs out. */
 bool types_find_again(Program *p, Unit *unit);
 
+/* Does a value of the type hold tensors and nothing else: no function and no
+ * cell?  `mem` is for the search alone. */
+bool type_is_data(const Type *t, Mem *mem);
+
 /* --- Checks at run time (crossing.c) ------------------------------------- */
 
 /* Where a tensor crosses from an unknown dimension to a known one, the value

@@ -76,7 +76,7 @@ static inline const uint16_t *stretch_list(const Word *pc) {
 bool stretch_fits(Session *s, const Value *regs, const Word *pc);
 bool stretch_in(Session *s, const Word *pc);
 bool stretch_out(Session *s, const Word *pc);
-/* The record has got a step like which the next one may be. */
+/* The record has a new step, and the next one may be like it. */
 void loop_fill(Session *s, const StretchSite *site, Cell *record);
 
 static inline bool is_float_tensor(const Type *t) {

@@ -58,8 +58,8 @@ void loop_fill(Session *s, const StretchSite *site, Cell *record) {
 
 /* --- The instructions ----------------------------------------------------- */
 
-/* Are these inputs those that the cache expects?  No record was made since its
- * own was the latest: so one that is at its address is that. */
+/* Are these inputs those that the cache expects?  No record has been made since
+ * the cache's own, so the record at that address is still that one. */
 static inline bool is_next(const LoopCache *c, const Session *s,
                            const Value *regs, const Word *pc) {
   const uint16_t *list = stretch_list(pc);

@@ -299,7 +299,8 @@ static inline Value *put_next(StepRow *row, const Value *given) {
   return row->window;
 }
 
-/* Apart, so that the other way needs no frame. */
+/* A function of its own, so that vm_next_step() needs no stack frame where the
+ * results are not boxed. */
 static __attribute__((noinline)) Value *put_next_unboxing(Session *s,
                                                           StepRow *row) {
   Cell *tuple = s->left[0].cell;
@@ -328,15 +329,19 @@ static bool sweep_row(SweptStep *step, Function *g, Value *window) {
   row->window = window;
   row->saved = cell_fields(step->cell) + step->at;
   row->left = length;
-  const Word next[] = {{.op = INS_next_step, .a = row->boxed ? 0 : 1},
-                       {.word = (uint64_t)(uintptr_t)row},
-                       {.op = INS_halt}};
-  Word entry[6] = {{.op = INS_call}, {.function = g}};
-  if (!row->boxed) {
-    entry[0] = (Word){.op = INS_call_unboxed, .c = RESULTS_MOST};
-    entry[2] = (Word){.regs = {0, 1, 2, 3}};
-  }
-  memcpy(&entry[2 + next[0].a], next, sizeof next);
+  Word row_word = {.word = (uint64_t)(uintptr_t)row};
+  const Word boxed[] = {{.op = INS_call},
+                        {.function = g},
+                        {.op = INS_next_step, .a = 0},
+                        row_word,
+                        {.op = INS_halt}};
+  const Word unboxed[] = {{.op = INS_call_unboxed, .c = RESULTS_MOST},
+                          {.function = g},
+                          {.regs = {0, 1, 2, 3}},
+                          {.op = INS_next_step, .a = 1},
+                          row_word,
+                          {.op = INS_halt}};
+  const Word *entry = row->boxed ? boxed : unboxed;
   if (!sweep_enter(step->w, g, window, entry)) return false;
   step->left -= length;
   step->at -= (int)length * row->stride;

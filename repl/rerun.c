@@ -11,6 +11,7 @@
  *
  * On a terminal the text is shown, with each value beside the line on which its
  * expression ends; elsewhere each value is a line, `FILE:LINE: VALUE`. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,34 +223,37 @@ static rly_status run_entry(Rerun *r, rly_session *s,
 }
 
 /* --kept: what was left in a file, which another process may have written.  One
- * that is not there holds nothing. */
-static void read_kept(Rerun *r, const char *path) {
+ * that is not there holds nothing.  False after reporting. */
+static bool read_kept(Rerun *r, const char *path) {
   struct stat there;
   size_t len;
   rly_context *cx = r->host->cx;
-  char *text = stat(path, &there) ? NULL : file_text(cx, path, &len);
-  if (!text) return;
+  if (stat(path, &there) && errno == ENOENT) return true;
+  char *text = file_text(cx, path, &len);
+  if (!text) return false;
   free(r->kept);
-  r->kept = malloc(len);
+  r->kept = malloc(len + 1);
   r->kept_len = r->kept ? len : 0;
   if (r->kept) memcpy(r->kept, text, len);
   mem_free(&cx->mem, text, len + 1);
+  return true;
 }
 
-static void write_kept(Rerun *r, const char *path) {
+/* False after reporting. */
+static bool write_kept(Rerun *r, const char *path) {
   StrBuf text;
   strbuf_init(&text, &r->host->cx->mem);
   strbuf_add_len(&text, r->kept, r->kept_len);
-  file_replace(r->host->cx, path, &text);
+  bool written = file_replace(r->host->cx, path, &text);
   strbuf_done(&text);
+  return written;
 }
 
 /* What cells held is seen by running all that there is. */
 static rly_status run_steps(Rerun *r, rly_session *s) {
   const Cli *cli = r->host->cli;
-  if (cli->kept) read_kept(r, cli->kept);
-  bool all = cli->cells;
-  KeptRun run = {.was = all ? NULL : r->kept,
+  if (cli->kept && !read_kept(r, cli->kept)) return RLY_REFUSED;
+  KeptRun run = {.was = cli->cells ? NULL : r->kept,
                  .was_len = r->kept_len,
                  .value = put_value,
                  .data = r};
@@ -258,8 +262,8 @@ static rly_status run_steps(Rerun *r, rly_session *s) {
   free(r->kept);
   r->kept = run.now;
   r->kept_len = run.now_len;
-  if (cli->kept) write_kept(r, cli->kept);
-  return status;
+  bool left = !cli->kept || write_kept(r, cli->kept);
+  return left || status != RLY_OK ? status : RLY_RUNTIME;
 }
 
 static rly_status run_watched(Rerun *r, const rly_function *entry) {

@@ -117,6 +117,23 @@ for (1 .. 20) {
   is((again($text))[0]{out}, $run->{out}, 'one that is cut');
 }
 
+# A file that cannot be read or written.
+my $folder = scratch('folder');
+mkdir $folder;
+spew($file, "1;\n");
+$next = rly('watch', '--once', '--kept', $folder, $file);
+is($next->{status}, 1, 'a folder for a file');
+like($next->{err},
+     qr/^error\[E0501\]: cannot read \Q$folder\E: /,
+     '... is named');
+$next = rly('watch', '--once', '--kept', "$folder/none/kept", $file);
+is_deeply([@$next{qw(status out)}],
+          [2, "$file:1: 1\n"],
+          'no folder for the file');
+like($next->{err},
+     qr/^error\[E0507\]: cannot write \Q$folder\E/,
+     '... is said');
+
 # Random edits.  A line of a program is one of these, with numbers and names of
 # its own; what a later line needs may be missing, which is a mistake that both
 # runs are to tell.

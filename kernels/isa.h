@@ -84,9 +84,10 @@ typedef struct ProductBlock {
   float *c;
   int64_t c_row;
   bool more; /* add to c; else start from +0 */
-  /* The memory that is read after this block, or NULL: step k asks the cache
-   * for the GROUP of elements, a line of 64 bytes, at ahead + k * GROUP. */
+  /* The memory that is used next, or NULL: step k asks the cache for a line of
+   * it, the GROUP of elements k % 4 of row k / 4, which has PANEL columns. */
   const float *ahead;
+  int64_t ahead_row;
 } ProductBlock;
 typedef void BlockFn(const ProductBlock *b);
 

@@ -127,7 +127,7 @@ typedef struct Part {
   float *scratch; /* room for a part of a panel that is not packed */
   /* what is read after this part, if that is packed; else both NULL */
   const float *next, *next_end;
-  bool fetches; /* a tile's results are fetched before it is summed */
+  bool fetches; /* a tile's results, and not `next`, while it is summed */
   ProductBlock block;
 } Part;
 
@@ -146,14 +146,6 @@ static void copy_results(const Part *part, int64_t row, int rows, float *sums,
   tensor_copy_into(back ? &results : &copy, back ? &copy : &results);
 }
 
-/* Asks the cache for the lines that a tile is going to write: a store to a line
- * that is not there has to read it first. */
-static void fetch_results(const ProductBlock *b, int rows) {
-  for (int i = 0; i < rows; i++)
-    for (int g = 0; g < b->groups; g++)
-      __builtin_prefetch(b->c + i * b->c_row + g * GROUP, 1);
-}
-
 /* Up to TILE_ROWS rows of a by the part.  The tile adds to c when `more` is
  * set, so a copy of the sums must be loaded first. */
 static void run_rows(const Part *part, int64_t row, int rows,
@@ -165,9 +157,9 @@ static void run_rows(const Part *part, int64_t row, int rows,
   b.a = element(a, row, part->k);
   b.c = element(out, row, part->n);
   b.c_row = out->row_step;
-  b.ahead = ahead;
+  b.ahead = part->fetches ? b.c : ahead;
+  b.ahead_row = part->fetches ? b.c_row : PANEL;
   if (out->column_step == 1 && part->columns % GROUP == 0) {
-    if (part->fetches) fetch_results(&b, rows);
     tile(&b);
     return;
   }
@@ -186,10 +178,14 @@ static void run_rows(const Part *part, int64_t row, int rows,
 static bool run_part(const OpCall *call, const Part *part, int64_t from,
                      int64_t to) {
   const float *ahead = part->next;
-  for (int64_t row = from, tiles; row < to; row += (to - row) / tiles) {
+  int64_t tiles = (to - from + TILE_ROWS - 1) / TILE_ROWS;
+  if (tiles == 0) return true;
+  int rows = (int)((to - from) / tiles);
+  int64_t longer = (to - from) % tiles; /* tiles with one row more */
+  for (int64_t row = from; row < to; row += rows) {
     if (op_stopped(call)) return false;
-    tiles = (to - row + TILE_ROWS - 1) / TILE_ROWS;
-    run_rows(part, row, (int)((to - row) / tiles), ahead);
+    if (tiles-- == longer) rows++;
+    run_rows(part, row, rows, ahead);
     if (ahead) ahead += part->block.k * GROUP;
     if (ahead >= part->next_end) ahead = NULL;
   }
@@ -352,10 +348,10 @@ static bool run_long(const OpCall *call, Part *part, const Panels *b,
   return ok;
 }
 
-/* Waiting for the lines of the results takes noticeable time where there are
- * more of them than the second-level cache holds and the sums are short: a
- * weight's gradient for a batch is such a product.  The shortest sums end
- * before the lines come. */
+/* A store to a line that is not in the cache has to read it first.  That takes
+ * noticeable time where there are more results than the second-level cache
+ * holds and the sums are short: a weight's gradient for a batch is such a
+ * product. The shortest sums end before the lines come. */
 static bool is_worth_fetching(const Product *p) {
   enum { LEAST = 32 };
   return !p->more && p->k >= LEAST && p->k <= BLOCK &&

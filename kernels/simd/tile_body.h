@@ -15,7 +15,7 @@
  * constants wherever these functions are inlined; else the sums would be in
  * memory.
  *
- * Where something is read next (ProductBlock.ahead), a step of the first strip
+ * Where something is used next (ProductBlock.ahead), a step of the first strip
  * fetches a line of it into the second-level cache.  Strips that fetch nothing
  * have a loop of their own: a prefetch in each step takes a twentieth of a
  * large product's time. */
@@ -44,6 +44,12 @@ VEC_FN void FN(sums_store)(const ProductBlock *b, const FN(Sums) * s, int rows,
     vf_store(b->c + i * b->c_row + column + v * V, (VF)s->at[i][v]);
 }
 
+VEC_FN void FN(fetch)(const ProductBlock *b, int64_t k) {
+  enum { GROUPS = PANEL / GROUP };
+  int64_t row = k / GROUPS, group = k % GROUPS;
+  __builtin_prefetch(b->ahead + row * b->ahead_row + group * GROUP, 0, 2);
+}
+
 /* Computes columns column .. column + n * V of one panel, over all of k. */
 VEC_FN void FN(strip)(const ProductBlock *b, int rows, int column, int n,
                       bool by_offset, bool fetches) {
@@ -51,7 +57,7 @@ VEC_FN void FN(strip)(const ProductBlock *b, int rows, int column, int n,
   FN(sums_start)(b, &s, rows, column, n);
   const float *from = b->b + column, *a = b->a;
   for (int64_t k = 0; k < b->k; k++, a += b->a_step) {
-    if (fetches) __builtin_prefetch(b->ahead + k * GROUP, 0, 2);
+    if (fetches) FN(fetch)(b, k);
     const float *x = from + (by_offset ? b->offsets[k] : k * b->b_row);
     VT column_of[STRIP_MAX];
     VEC_UNROLL

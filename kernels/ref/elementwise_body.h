@@ -86,6 +86,15 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
     return (Out)(expression);                                    \
   }
 
+/* A store of a byte could change s->n, so that loops with results of bytes
+ * become vectors where it is read once.  The reference does not do so: its
+ * object would be half as large again. */
+#if OVERLAID_ALONE
+#define COUNT count
+#else
+#define COUNT s->n
+#endif
+
 /* `second` is the second operand's element, or 0.  `fail` keeps the last fault,
  * and the loop goes on: the result is discarded anyway, and a loop without an
  * exit can become vectors. */
@@ -95,9 +104,10 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
     const T *x = (const T *)s->in[0], *y = (const T *)s->in[1];         \
     OutT *out = (OutT *)s->out;                                         \
     C p = LOAD(FN(param)(s, 0)), q = LOAD(FN(param)(s, 1));             \
+    int64_t count = s->n;                                               \
     int fail = 0;                                                       \
-    (void)y, (void)j;                                                   \
-    INDEPENDENT for (int64_t n = 0; n < s->n; n++) out[n * k] =         \
+    (void)y, (void)j, (void)count;                                      \
+    INDEPENDENT for (int64_t n = 0; n < COUNT; n++) out[n * k] =        \
         PUT(FN(of_##op)(LOAD(x[n * i]), second, p, q, &fail));          \
     return fail;                                                        \
   }
@@ -297,6 +307,7 @@ static const ScalarFn FN(SCALARS)[OP_COUNT] = {
 #undef COMPARE
 #undef MATH
 #undef FUNCTION
+#undef COUNT
 #undef STRIP_LOOP
 #undef UNARY_STRIP
 #undef BINARY_STRIP

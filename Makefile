@@ -583,8 +583,8 @@ SERIAL_TESTS := simd pack threads fuse fork ops_law
 conformance: all $(conf) ## both suites: what passes, what fails and why
 	@$(conf)
 
-serial:         ## the kernels in a build without OpenMP, tested
-	@$(MAKE) --no-print-directory B=build/serial OPENMP=0 build/serial/rly \
+serial:         ## all in a build without OpenMP, and the kernels' tests
+	@$(MAKE) --no-print-directory B=build/serial OPENMP=0 all \
 	  $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
 	@prove $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
 

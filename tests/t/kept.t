@@ -203,7 +203,7 @@ sub edit {
 
 forget();
 my ($wrong, $did, $would, $fine) = (0, 0, 0, 0);
-my $edits = $ENV{EDITS} // (is_release() ? 400 : 60);
+my $edits = $ENV{SWEEP} ? 4000 : is_release() ? 120 : 30;
 for my $i (1 .. $edits) {
   edit();
   my ($some, $ran, $of) = again(program());

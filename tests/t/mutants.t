@@ -2,8 +2,9 @@
 # Does rly verify see what is wrong?  Mutants of the library's rules
 # (tests/rules/Mutants.pm) are refuted, or refused when they are read.
 #
-# Under the sanitizers a sample runs.  What may survive is listed, and argued
-# not to be wrong where experiments look; it counts as alive all the same.
+# A sample runs, a smaller one under the sanitizers.  What may survive is
+# listed, and argued not to be wrong where experiments look; it counts as alive
+# all the same.
 use strict;
 use warnings;
 use lib 'tests/t', 'tests/rules';
@@ -23,7 +24,8 @@ my %argued = (
 
 my (%verdicts, @alive);
 my $file = scratch('mutant.rly');
-for my $mutant (is_release() ? @all : one_in(3, 5, @all)) {
+my @tried = one_in(2, 1, @all);
+for my $mutant (@tried) {
   my ($name, $text) = @$mutant;
   my $run = rly('verify', '--json', spew($file, $text));
   my $said = $run->{out} . $run->{err};
@@ -34,7 +36,7 @@ for my $mutant (is_release() ? @all : one_in(3, 5, @all)) {
   push @alive, "$name:\n$text$said" if $verdict eq 'alive' && !$argued;
 }
 is_deeply(\@alive, [], 'none but those that are listed survives');
-cmp_ok($verdicts{alive} // 0, '<=', @all / 100,
+cmp_ok($verdicts{alive} // 0, '<=', @tried / 100,
        '99 of 100 are refuted or refused');
 cmp_ok($verdicts{refuted}, '>=', $verdicts{refused} / 2,
        'and many by experiment');

@@ -15,6 +15,8 @@
 #if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
 #include <limits.h>
 #include <malloc.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -26,9 +28,14 @@ enum {
   PAGE = 64 << 10,            /* the largest page size that is not huge */
 };
 
+static atomic_bool own, done;
+
+void heap_is_own(void) { atomic_store(&own, true); }
+
 /* The new part of the heap begins with the block that made it grow, and ends at
  * the program break. */
 void heap_in_huge_pages(void) {
+  if (!atomic_load(&own) || atomic_exchange(&done, true)) return;
   mallopt(M_MMAP_THRESHOLD, MAPPED);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_TOP_PAD, AHEAD);
@@ -40,5 +47,6 @@ void heap_in_huge_pages(void) {
   mallopt(M_TOP_PAD, LATER);
 }
 #else
+void heap_is_own(void) {}
 void heap_in_huge_pages(void) {}
 #endif

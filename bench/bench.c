@@ -15,6 +15,7 @@
  * So a burst of another process spoils some turns of every work and none of
  * them wholly.  The best try, and not the mean, is compared: noise only ever
  * adds time. */
+#include "base/heap.h"
 #include "bench/bench.h"
 
 #include <libgen.h>
@@ -147,6 +148,7 @@ static int refuse(const char *name) {
 
 /* Usage: bench [GROUP...]; the variable RLY holds the program's path. */
 int main(int argc, char **argv) {
+  heap_is_own(); /* as in the program */
   char *self = strdup(argv[0]);
   Bench b = {.rly = getenv("RLY"), .dir = self ? dirname(self) : "."};
   if (!b.rly) b.rly = "build/release/rly";

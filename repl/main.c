@@ -195,6 +195,7 @@ static void run_words(const rly_stack *stack, void *data) {
  * write fails with EPIPE and host_finish() decides.  The last fflush() is for
  * output that was printed without a host, such as help. */
 int main(int argc, char **argv) {
+  heap_is_own();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of the write */
   if (!choose_instruction_set()) return 1;

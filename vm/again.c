@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#include "base/heap.h"
+
 enum {
   REGION_ORDER,   /* of the last record before it */
   REGION_PC,      /* where to go on */
@@ -38,6 +40,7 @@ enum {
 
 enum {
   LOOK_EVERY = 16,     /* records, from one look at the memory to the next */
+  LARGE = 4 << 20,     /* bytes of a tape that pays for a larger heap */
   INTERVAL_LEAST = 16, /* records of a region */
   PARTS_MOST = 16      /* of a region that is divided */
 };
@@ -298,6 +301,7 @@ bool again_due(Session *s) {
   Again *a = &s->again;
   if (is_finished(s)) return finish(s);
   if (s->level != 1 || s->loop_depth != a->depth || a->asked) return true;
+  if (tape_size(s) > LARGE) heap_in_huge_pages();
   if (!a->region && !a->replay && !exceeds(s, RECORDS_STAY)) {
     look_after(s, LOOK_EVERY);
     return true;

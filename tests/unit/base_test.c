@@ -129,9 +129,15 @@ static void heap_lies_in_huge_pages(void **state) {
     print_message("# not asked: there are no huge pages for this heap\n");
     return;
   }
-  heap_in_huge_pages();
   enum { SIZE = 8 << 20 };
+  heap_in_huge_pages();
   char *block = malloc(SIZE);
+  assert_non_null(block);
+  assert_false(asks_for_huge_pages(block + SIZE / 2));
+  free(block);
+  heap_is_own();
+  heap_in_huge_pages();
+  block = malloc(SIZE);
   assert_non_null(block);
   assert_true(asks_for_huge_pages(block + SIZE / 2));
   free(block);

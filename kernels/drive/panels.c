@@ -84,8 +84,25 @@ static void convert_panel(const Matrix *b, int64_t k, int rows, int64_t n,
   }
 }
 
+static void copy_rows(const Matrix *b, int64_t k, int rows, int64_t n,
+                      int columns, float *panel, int width) {
+  enum { LATER = 8 };
+  for (int i = 0; i < rows; i++) {
+    for (int j = 0; j < columns && i + LATER < rows; j += GROUP)
+      __builtin_prefetch(element(b, k + i + LATER, n + j));
+    memcpy(panel + i * width, element(b, k + i, n),
+           (size_t)columns * sizeof *panel);
+  }
+}
+
+/* The rows of a wide matrix lie on as many pages, beyond which the processor
+ * fetches nothing by itself, so rows are fetched before they are copied. */
 static void copy_panel(const Matrix *b, int64_t k, int rows, int64_t n,
                        int columns, float *panel, int width) {
+  if (b->column_step == 1) {
+    copy_rows(b, k, rows, n, columns, panel, width);
+    return;
+  }
   int64_t shape[] = {rows, columns};
   Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, element(b, k, n));
   from.strides[0] = b->row_step;

@@ -87,6 +87,12 @@ rly_status session_failed(rly_session *s, rly_status failed) {
   return RLY_LIMIT;
 }
 
+rly_status stopped_or(rly_session *s, rly_status failed) {
+  if (mem_exhausted(s->mem)) return session_failed(s, failed);
+  RunStatus stopped = session_stopped(s->vm, SPAN_NONE);
+  return stopped == RUN_OK ? failed : status_of_run(stopped);
+}
+
 /* The host frees with a size that follows from the text, so the copy is exactly
  * as long as that. */
 char *text_take(rly_context *cx, StrBuf *text) {

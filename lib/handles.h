@@ -193,6 +193,9 @@ rly_status status_of_failure(rly_context *cx, rly_status failed);
 rly_status program_failed(rly_program *p, rly_status failed);
 /* As status_of_failure, reporting to the session's own diagnostics. */
 rly_status session_failed(rly_session *s, rly_status failed);
+/* What a call gives that failed: because the session was told to stop, because
+ * memory ran out, or else `failed`. */
+rly_status stopped_or(rly_session *s, rly_status failed);
 /* The place of a span for the host: lines and columns from 1, or zeros and NULL
  * where there is none.  The context is locked. */
 void place_give(rly_context *cx, Span span, rly_place *out);

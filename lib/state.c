@@ -27,9 +27,11 @@ static bool begin_for(const char *function, rly_session *s,
 }
 #define begin(s, status) begin_for(__func__, s, status)
 
-static rly_status out_of_memory(rly_session *s) {
-  mem_raise_exhausted(s->mem);
-  return session_failed(s, RLY_LIMIT);
+/* A call that was not carried out, because the session was told to stop or
+ * because memory ran out. */
+static rly_status unfinished(rly_session *s) {
+  if (!store_should_stop(store_of(s))) mem_raise_exhausted(s->mem);
+  return stopped_or(s, RLY_LIMIT);
 }
 
 /* --- The list ----------------------------------------------------------- */
@@ -38,7 +40,7 @@ static rly_status out_of_memory(rly_session *s) {
 static rly_state *state_new(rly_session *s) {
   rly_state *st = mem_alloc(s->mem, sizeof *st);
   if (!st) {
-    out_of_memory(s);
+    unfinished(s);
     return NULL;
   }
   st->session = s;
@@ -48,7 +50,7 @@ static rly_state *state_new(rly_session *s) {
   }
   state_list_done(&st->list);
   mem_free(s->mem, st, sizeof *st);
-  out_of_memory(s);
+  unfinished(s);
   return NULL;
 }
 
@@ -139,7 +141,7 @@ static rly_value *get(rly_session *s, const StateList *list, const char *path) {
   const Type *type = cell->type->args[0];
   value_keep(type, cell->cell->content);
   rly_value *v = value_handle_take(s, type, cell->cell->content);
-  if (!v) out_of_memory(s);
+  if (!v) unfinished(s);
   return v;
 }
 
@@ -151,7 +153,7 @@ rly_value *rly_session_get(rly_session *s, const char *path) {
   StateList list;
   rly_value *v = NULL;
   if (state_list(s->vm, true, &list)) v = get(s, &list, path);
-  else out_of_memory(s);
+  else unfinished(s);
   state_list_done(&list);
   session_leave(s);
   return v;
@@ -195,7 +197,7 @@ rly_status rly_session_set(rly_session *s, const char *path, rly_value *v) {
   if (!begin(s, &status)) return status;
   StateList list;
   if (state_list(s->vm, true, &list)) status = set(s, &list, path, v);
-  else status = out_of_memory(s);
+  else status = unfinished(s);
   state_list_done(&list);
   session_leave(s);
   return status;
@@ -222,7 +224,7 @@ static rly_status add_cell(rly_session *s, const char *text, rly_value *v) {
   if (name && state_has_cell(s->vm, name))
     return refuse(s, text, "the state has such a cell already");
   if (type && state_add_cell(s->vm, name, type, v->value)) return RLY_OK;
-  return out_of_memory(s);
+  return unfinished(s);
 }
 
 rly_status rly_session_add_cell(rly_session *s, const char *name,
@@ -249,7 +251,7 @@ static rly_snapshot *snapshot_new(rly_session *s) {
     return handle;
   }
   if (handle) mem_free(s->mem, handle, sizeof *handle);
-  out_of_memory(s);
+  unfinished(s);
   return NULL;
 }
 
@@ -316,34 +318,36 @@ rly_session *rly_session_fork(rly_session *s,
   rly_status status;
   if (!begin(s, &status)) return NULL;
   rly_session *to = fork_of(s, options);
-  if (!to) out_of_memory(s);
+  if (!to) unfinished(s);
   session_leave(s);
   return to;
 }
 
-/* The `let`s once more, in a session of their own that prints nothing.  Cells
- * get their first contents by evaluating the lets in a fresh session and moving
- * the contents over by path, so that cells keep their identity: whoever holds
- * one sees the new content. */
+static RunStatus evaluate_lets(const rly_session *s, Session *aside) {
+  for (const Unit *u = s->program->ir->units; u; u = u->next)
+    for (int i = 0; i < u->step_count; i++) {
+      RunStatus status = u->steps[i].kind == STEP_EXPR
+                             ? RUN_OK
+                             : session_step(aside, &u->steps[i], NULL);
+      if (status != RUN_OK) return status;
+    }
+  return RUN_OK;
+}
+
+/* Cells get their first contents by evaluating the `let`s once more in the
+ * session's aside, which prints nothing and for which the session's limits and
+ * interrupts hold.  The contents are moved over by path, so that cells keep
+ * their identity: whoever holds one sees the new content. */
 static rly_status reset(rly_session *s) {
-  rly_session *fresh = rly_session_new(s->program, NULL);
-  if (!fresh) return out_of_memory(s);
-  session_set_limits(fresh->vm, session_limits(s->vm));
-  rly_status status = RLY_MISUSE;
-  if (begin(fresh, &status)) {
-    if (!state_transplant(fresh->vm, s->vm)) status = out_of_memory(s);
-    session_leave(fresh);
-  }
-  session_drop(fresh); /* no one else has it */
-  if (status == RLY_OK || status == RLY_LIMIT) return status;
-  diag_error(&s->diags, E0504, SPAN_NONE,
-             "a `let` that was evaluated anew "
-             "for the reset has failed");
+  Session *aside = session_aside(s->vm);
+  if (!aside) return unfinished(s);
+  rly_status status = status_of_run(evaluate_lets(s, aside));
+  if (status == RLY_OK && !state_transplant(aside, s->vm))
+    status = unfinished(s);
+  session_forget(aside);
   return status;
 }
 
-/* See reset(): lets are evaluated once more, with their effects on memory but
- * without output. */
 rly_status rly_session_reset(rly_session *s) {
   rly_status status;
   if (!begin(s, &status)) return status;

@@ -86,14 +86,6 @@ static void checksum(const TensorFile *f, char text[17]) {
   snprintf(text, 17, "%016llx", (unsigned long long)sum);
 }
 
-/* What a call gives that failed: because it was told to stop, because memory
- * ran out, or else this. */
-static rly_status stopped_or(rly_session *s, rly_status failed) {
-  if (mem_exhausted(s->mem)) return session_failed(s, failed);
-  RunStatus stopped = session_stopped(s->vm, SPAN_NONE);
-  return stopped == RUN_OK ? failed : status_of_run(stopped);
-}
-
 /* --- Packing ------------------------------------------------------------ */
 
 typedef struct Pack {

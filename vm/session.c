@@ -64,7 +64,7 @@ Session *session_new(Code *code, Mem *mem, Limits limits, SessionHooks hooks,
 }
 
 /* Types are needed to drop: a slot holds bits or a reference. */
-static void drop_values(Session *s) {
+void session_forget(Session *s) {
   const Program *p = s->code->program;
   for (size_t i = 0; i < s->value_count; i++) {
     if (!s->values[i].defined) continue;
@@ -86,7 +86,7 @@ void session_free(Session *s) {
   session_free(atomic_load(&s->aside));
   if (s->observer) s->observer->free(s->observer, s);
   atomic_store(&s->store.stop, STOP_NOT);
-  drop_values(s);
+  session_forget(s);
   session_stack_done(s);
   mem_free(s->mem, s->values, s->value_count * sizeof *s->values);
   arena_done(&s->scratch);

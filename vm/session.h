@@ -46,6 +46,8 @@ void session_free(Session *s);
  * time, an interrupt.  Its steps are of the same run.  Nothing is written. NULL
  * when memory runs out. */
 Session *session_aside(Session *s);
+/* Drops the values of its `let`s and the cells that its host added. */
+void session_forget(Session *s);
 /* What its values live in. */
 Store *session_store(Session *s);
 void session_set_limits(Session *s, Limits limits);

@@ -343,6 +343,55 @@ static void test_reset(void **state) {
   bench_close(&b);
 }
 
+/* A call of the host that interrupts the session which it was told of. */
+static bool interrupt(void *data, rly_operator_call *call) {
+  rly_session **session = data;
+  if (*session) rly_session_interrupt(*session);
+  memcpy(call->result.data, call->operands[0].data, sizeof(int32_t));
+  return true;
+}
+
+static const char slow[] =
+    "def @loop(%n: int32) -> int32 {\n"
+    "  if (%n == 0) { 0 } else { @loop(%n - 1) }\n"
+    "}\n"
+    "let @stopped = ref(@stop(7));\n"
+    "let @n = ref(@loop(100000) + 3);\n"
+    "let @wide = ref(zeros(shape=[1000000], dtype=\"float32\"));\n"
+    "def @main() -> int32 { ref_read(@n) }\n";
+
+static void assert_reset(const Bench *b, rly_status wanted, const char *said) {
+  assert_int_equal(rly_session_reset(b->session), wanted);
+  assert_said(b->session, b->cx, said);
+  assert_gives(b->cx, b->session, "main", INT(3));
+}
+
+/* What ends the session's runs ends a reset, which then changes nothing. */
+static void test_reset_is_stopped(void **state) {
+  (void)state;
+  rly_session *told = NULL;
+  Bench b = {.cx = rly_context_new(NULL)};
+  b.program = rly_program_new(b.cx);
+  rly_operator op = {.signature = "op @stop(%x: int32) -> int32",
+                     .run = interrupt,
+                     .data = &told};
+  assert_int_equal(rly_operator_add(b.program, &op), RLY_OK);
+  assert_int_equal(
+      rly_program_add_text(b.program, "test", slow, strlen(slow), 0), RLY_OK);
+  b.session = rly_session_new(b.program, NULL);
+  assert_gives(b.cx, b.session, "main", INT(3));
+  told = b.session;
+  assert_reset(&b, RLY_INTERRUPTED, "E0704");
+  told = NULL;
+  rly_session_set_limits(b.session, &(rly_options){.max_steps = 50000});
+  assert_reset(&b, RLY_LIMIT, "E0707");
+  rly_session_set_limits(b.session, &(rly_options){.max_memory = 5 << 20});
+  assert_reset(&b, RLY_LIMIT, "E0701");
+  rly_session_set_limits(b.session, &(rly_options){.max_memory = 10 << 20});
+  assert_int_equal(rly_session_reset(b.session), RLY_OK);
+  bench_close(&b);
+}
+
 /* --- Files -------------------------------------------------------------- */
 
 static const char model[] =
@@ -892,6 +941,7 @@ int main(void) {
       cmocka_unit_test(test_snapshot),
       cmocka_unit_test(test_fork),
       cmocka_unit_test(test_reset),
+      cmocka_unit_test(test_reset_is_stopped),
       cmocka_unit_test(test_save_and_load),
       cmocka_unit_test(test_old_formats),
       cmocka_unit_test(test_sharing),

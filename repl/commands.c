@@ -51,7 +51,7 @@ static bool load(Repl *r, const char *rest) {
   rly_status status = RLY_LIMIT;
   if (own) {
     status = rly_program_add_text(p, path, own, strlen(own), RLY_RECHECK);
-  } else if (!repl_may_use_files(r, "load")) {
+  } else if (!repl_may(r, "load", "files")) {
     free(path);
     return false;
   } else if (path) {
@@ -86,7 +86,7 @@ static void run_reload(Repl *r, const char *rest) {
 /* Refuses to overwrite a file that exists.  The file is opened with "x"
  * (transcript.c), so the check and the creation are one step. */
 static void run_save(Repl *r, const char *rest) {
-  if (!repl_may_use_files(r, "save")) return;
+  if (!repl_may(r, "save", "files")) return;
   if (!transcript_save(r, rest)) perror(*rest ? rest : ":save FILE");
 }
 
@@ -112,7 +112,7 @@ static char *read_file(const char *path) {
  * blank, enters nothing. */
 static void run_edit(Repl *r, const char *rest) {
   (void)rest;
-  if (!repl_may_use_files(r, "edit")) return;
+  if (!repl_may(r, "edit", "files")) return;
   char path[] = "/tmp/rly-edit-XXXXXX.rly";
   int fd = mkstemps(path, 4);
   pager_stop();

@@ -142,8 +142,12 @@ static bool read_limit(const char *rest, rly_options *to) {
 void measure_limit(Repl *r, const char *rest) {
   rly_options limits = {0};
   rly_session_limits(r->session, &limits);
-  if (!*rest) say_limits(r);
-  else if (!read_limit(rest, &limits))
+  if (!*rest) {
+    say_limits(r);
+    return;
+  }
+  if (!repl_may(r, "limit", "other limits")) return;
+  if (!read_limit(rest, &limits))
     repl_refuse("limit",
                 "takes memory BYTES, depth CALLS, steps N, tape BYTES or "
                 "timeout SECONDS, or `none` for one of them");

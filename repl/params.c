@@ -94,7 +94,7 @@ static bool bind_one(Repl *r, const char *text, size_t len) {
   const char *value;
   char *argument = NULL;
   size_t n = split(text, &value);
-  if (*value == '@' && !repl_may_use_files(r, "param")) return false;
+  if (*value == '@' && !repl_may(r, "param", "files")) return false;
   int value_len = (int)(text + len - value);
   if (asprintf(&argument, "%.*s=%.*s", (int)n, text, value_len, value) < 0)
     return fputs("rly: out of memory\n", stderr), false;
@@ -110,7 +110,7 @@ void params_run_one(Repl *r, const char *rest) {
 }
 
 void params_run_file(Repl *r, const char *path) {
-  if (repl_may_use_files(r, "params")) bind(r, rly_program_bind_file, path);
+  if (repl_may(r, "params", "files")) bind(r, rly_program_bind_file, path);
 }
 
 /* --- After a file ------------------------------------------------------ */

@@ -492,7 +492,7 @@ bool plot_text(Repl *r, const char *command, const char *words, StrBuf *out) {
 static void run_drawing(Repl *r, const char *command, const char *words) {
   const char *rest;
   char *file = svg_file(words, &rest);
-  bool may = !file || repl_may_use_files(r, command);
+  bool may = !file || repl_may(r, command, "files");
   char *expr = may ? series_expression(rest) : NULL;
   rly_value *v = expr ? repl_value(r, expr) : NULL;
   StrBuf out;

@@ -117,10 +117,10 @@ void repl_refuse(const char *command, const char *format, ...) {
   va_end(args);
 }
 
-bool repl_may_use_files(Repl *r, const char *command) {
+bool repl_may(Repl *r, const char *command, const char *what) {
   bool may = !r->host->cli->limits.safe || r->tty || r->startup;
   if (!may)
-    repl_refuse(command, "--safe: no files, where input is no terminal");
+    repl_refuse(command, "--safe: no %s, where input is no terminal", what);
   return may;
 }
 

@@ -82,9 +82,9 @@ rly_value *repl_value(Repl *r, const char *text);
 Display repl_display(const Repl *r);
 /* Runs a command line, without its colon. */
 void repl_command(Repl *r, const char *line);
-/* May a command read, write or edit files?  --safe forbids it to text that
- * comes by a pipe.  False after reporting. */
-bool repl_may_use_files(Repl *r, const char *command);
+/* May a command touch "files", or set "other limits"?  --safe forbids it to
+ * text that comes by a pipe.  False after reporting. */
+bool repl_may(Repl *r, const char *command, const char *what);
 /* Gives every command's name, with its colon. */
 void repl_each_command(const Repl *r,
                        void (*visit)(void *data, const char *name), void *data);

@@ -129,7 +129,7 @@ static void keep(Repl *r, const char *name, rly_snapshot *snapshot) {
 
 void state_run_snapshot(Repl *r, const char *name) {
   if (is_file(name)) {
-    if (repl_may_use_files(r, "snapshot")) rly_session_save(r->session, name);
+    if (repl_may(r, "snapshot", "files")) rly_session_save(r->session, name);
   } else {
     rly_snapshot *snapshot = rly_session_snapshot(r->session);
     if (snapshot) keep(r, name, snapshot);
@@ -140,7 +140,7 @@ void state_run_snapshot(Repl *r, const char *name) {
 /* One format for both messages: `name` is "" where there is none to quote. */
 void state_run_restore(Repl *r, const char *name) {
   Kept *k = find_kept(r, name);
-  if (is_file(name) && !repl_may_use_files(r, "restore")) return;
+  if (is_file(name) && !repl_may(r, "restore", "files")) return;
   if (is_file(name)) rly_session_load(r->session, name);
   else if (k) rly_session_restore(r->session, k->snapshot);
   else

@@ -91,7 +91,8 @@ session(":step let %a = { print(7); ref(4) }\n"
         qr/\A7\n1 print .*\nthe end[^\n]*\n8\nlet %b = .* => 3\n.*\n8\n9\n\z/s,
         '', 'what a stepper printed');
 
-# Text that comes by a pipe is nobody's own: --safe keeps it from files.
+# Text that comes by a pipe is nobody's own: --safe keeps it from files, and
+# from the limits of the command line.
 my $kept_out = scratch('kept_out');
 mkdir $kept_out;
 my @files = (":load $kept_out/a.rly", ":save $kept_out/b.rly", ':edit',
@@ -105,6 +106,15 @@ my @files = (":load $kept_out/a.rly", ":save $kept_out/b.rly", ':edit',
   my @refused = $run->{err} =~ /^:(\w+): --safe: no files/mg;
   is_deeply(\@refused, [map { /^:(\w+)/ } @files], '... without its files');
   is_deeply([glob "$kept_out/*"], [], '... none of which is written');
+
+  my @limits = ('--max-memory', '64M', '--max-depth', 1000,
+                '--max-steps', 99999, '--timeout', 100);
+  my $lines = join '', map { ":limit $_ none\n" }
+                       qw(memory depth steps tape timeout);
+  gives(rly({in => ":limit\n$lines:limit\n"}, 'repl', '--safe', @limits), 0,
+        qr/\A(memory 64M\ndepth 1000\nsteps 99999\n.*timeout 100\n)\1\z/s,
+        qr/\A(:limit: --safe: no other limits.*\n){5}\z/,
+        '--safe: a pipe keeps its limits');
 }
 
 # --- Mistakes -----------------------------------------------------------------

@@ -191,7 +191,7 @@ void host_listen(Host *h);
 /* Whether Ctrl-C was pressed since the last call. */
 bool host_was_interrupted(void);
 /* Reports the session's observations and frees it. */
-void host_session_free(Host *h, rly_session *s);
+rly_status host_session_free(Host *h, rly_session *s);
 /* Writes to stdout and remembers a failure. */
 void host_write(void *host, const char *text, size_t len);
 /* Prints a value as --json or in its display form; () is printed only as
@@ -201,6 +201,8 @@ rly_status host_put(Host *h, rly_value *value);
 void host_show(void *host, rly_value *value);
 /* Flushes stdout: `status`, or 2 when output could not be written. */
 int host_finish(Host *h, int status);
+/* Says that the write which failed with this errno was to stdout. */
+void host_say_unwritten(int error);
 /* Is the stream a terminal?  Stdout is, while the pager has redirected it. */
 bool is_terminal(FILE *stream);
 /* Stdout is redirected, but meant for this descriptor. */

@@ -162,11 +162,12 @@ bool host_was_interrupted(void) {
 
 /* The report comes first, because it may be about this session; then nothing
  * refers to it any more, least of all the signal handler. */
-void host_session_free(Host *h, rly_session *s) {
+rly_status host_session_free(Host *h, rly_session *s) {
   host_report(h);
   if (interruptible == s) interruptible = NULL;
   if (h->session == s) h->session = NULL;
   rly_session_free(s);
+  return rly_diagnostic_count(h->cx) ? RLY_RUNTIME : RLY_OK;
 }
 
 /* --- Output ------------------------------------------------------------- */
@@ -244,8 +245,13 @@ rly_status host_put(Host *h, rly_value *value) {
 /* The run that calls this sees that it was stopped. */
 void host_show(void *host, rly_value *value) { host_put(host, value); }
 
-/* Reports a failure to write, except a closed pipe: a reader that left (`rly
- * ... | head`) needs no message.  A status that says more (refused, run-time
+/* A reader that left (`rly ... | head`) needs no message. */
+void host_say_unwritten(int error) {
+  if (error != EPIPE)
+    fprintf(stderr, "rly: output could not be written: %s\n", strerror(error));
+}
+
+/* Reports a failure to write.  A status that says more (refused, run-time
  * error) is not replaced; 130 is, when it was not the user who interrupted but
  * give_up_writing(). */
 int host_finish(Host *h, int status) {
@@ -254,9 +260,7 @@ int host_finish(Host *h, int status) {
   if (fflush(stdout) || ferror(stdout)) give_up_writing(h);
   bool stopped = status == 130 && !interrupted;
   if (!h->write_error || (status && !stopped)) return status;
-  if (h->write_error != EPIPE)
-    fprintf(stderr, "rly: output could not be written: %s\n",
-            strerror(h->write_error));
+  host_say_unwritten(h->write_error);
   return 2;
 }
 

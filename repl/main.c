@@ -8,6 +8,7 @@
  * A first word that is neither a command nor an existing file but resembles a
  * command is taken for a misspelt one; anything else is a file, and `rly run`
  * says what is wrong with it. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,7 @@ int main(int argc, char **argv) {
   if (!choose_instruction_set()) return 1;
   Words words = {argc, argv, 1};
   rly_stack_run(run_words, &words);
-  if (fflush(stdout)) return words.status ? words.status : 2;
-  return words.status;
+  if (!fflush(stdout) || words.status) return words.status;
+  host_say_unwritten(errno);
+  return 2;
 }

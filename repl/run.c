@@ -335,8 +335,8 @@ static rly_status run_timed(Host *h, const rly_function *entry, bool show,
   *ms = now() - start;
   if (show && h->cli->stats) print_stats(s);
   if (show) print_profile(h, s);
-  host_session_free(h, s);
-  return status;
+  rly_status ended = host_session_free(h, s);
+  return status == RLY_OK ? ended : status;
 }
 
 /* The first run prints; the others are only timed.  The list of times is
@@ -365,8 +365,8 @@ static int run_interactive(Host *h, const rly_function *entry, bool bound) {
   host_report(h);
   int code =
       status == RLY_OK ? repl_loop(h, s, true, NULL) : exit_status(status);
-  host_session_free(h, s);
-  return code;
+  rly_status ended = host_session_free(h, s);
+  return code ? code : exit_status(ended);
 }
 
 /* Warnings are shown before the program prints anything.  `whole` says that the

@@ -451,10 +451,13 @@ gives(rly('-e', '(1, 2)', '--outputs', scratch('out/two.npy')), 2,
       "(1, 2)\n", qr/E0507.*one tensor/, 'or what hinders it is said');
 
 SKIP: {
-  skip 'no /dev/full', 2 unless -c '/dev/full';
+  skip 'no /dev/full', 5 unless -c '/dev/full';
   gives(rly({out => '/dev/full'}, '-e', '1'), 2, qr//,
         qr/not be written: No space/, 'a full disk');
-  gives(rly({out => '/dev/full'}, '--help'), 2, qr//, qr//, 'for help, too');
+  gives(rly({out => '/dev/full'}, @$_), 2, qr//,
+        qr/\Arly: output could not be written: No space.*\n\z/,
+        "for @$_, too")
+      for ['--help'], ['--version'], ['ops'], ['explain', 'E0501'];
 }
 pipe my $reader, my $writer or die "pipe: $!\n";
 close $reader;

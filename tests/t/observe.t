@@ -115,6 +115,13 @@ ok((grep { $_->{ph} eq 'C' && $_->{args}{bytes} > 0 } @$events),
 like((grep { $_->{name} eq '@count' } @$events)[0]{args}{at},
      qr/net\.rly:4$/, 'where it stands');
 
+SKIP: {
+  skip 'no /dev/full', 1 unless -c '/dev/full';
+  gives(rly('--trace', '/dev/full', $program), 2, $results,
+        qr/\Aerror\[E0507\]: cannot write .*full: No space/,
+        'a trace that cannot be written');
+}
+
 # A loop that is interrupted, and one that fails.
 my $endless = spew(scratch('endless.rly'),
                    "def \@f(\%n: int32) -> int32 { \@f(\%n + 1) }\n",

@@ -170,7 +170,7 @@ static bool read_header(Stream *s, NpyHeader *h) {
 /* A bool that is neither 0 nor 1 would break kernels. */
 static bool read_elements(Stream *s, const NpyHeader *h, char *data) {
   if (!stream_read(s, data, h->bytes) || !stream_ends(s)) return false;
-  return elements_are_valid(h->dtype, data, h->bytes) ||
+  return elements_are_valid(NULL, h->dtype, data, h->bytes) ||
          invalid(s->reader, "entry `%s` holds an element that is no %s",
                  s->name, dtype_name(h->dtype));
 }

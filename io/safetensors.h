@@ -8,9 +8,9 @@
 
 #include "io/tensor_file.h"
 
-/* Reads the tensors on a mapping of the file; NULL after reporting.  The file
- * is untrusted: a header that does not describe exactly the bytes after it is
- * refused. */
+/* Reads the tensors on a mapping of the file; NULL after reporting, or where
+ * the heap is told to stop.  The file is untrusted: a header that does not
+ * describe exactly the bytes after it is refused. */
 TensorFile *safetensors_read(const char *path, Heap *heap, Diags *diags);
 
 /* Replaces the file.  Tensors keep the given order, their names must differ,

@@ -112,12 +112,16 @@ static void report_elements(const MappedElements *e, Diags *diags,
 }
 
 /* A pass over the elements of dtypes that have fewer bits than their memory. */
-bool elements_are_valid(DType dtype, const char *data, size_t size) {
+bool elements_are_valid(StopFlag *stop, DType dtype, const char *data,
+                        size_t size) {
   size_t width = dtype_size(dtype);
   if (dtype_info[dtype].bits == 8 * width) return true;
-  for (size_t i = 0; i < size; i += width)
-    if (!bits_are_valid(dtype, bits_load(dtype, data + i))) return false;
-  return true;
+  int64_t count = (int64_t)(size / width);
+  BLOCKS(stop, count)
+  for (int64_t i = at; i < end; i++)
+    if (!bits_are_valid(dtype, bits_load(dtype, data + (size_t)i * width)))
+      return false;
+  return !stop_seen(stop);
 }
 
 /* A buffer on the mapping, which holds a reference to it. */
@@ -141,14 +145,14 @@ static Buffer *copy_elements(Heap *heap, const MappedElements *e) {
  * tensor.  Mostly they are borrowed: the formats pad their headers so that
  * elements are aligned, since others map them, too. */
 Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags) {
-  if (!elements_are_valid(e->dtype, e->map->data + e->offset, e->size)) {
+  const char *data = e->map->data + e->offset;
+  if (!elements_are_valid(heap->stop, e->dtype, data, e->size)) {
     char why[64];
     snprintf(why, sizeof why, "an element is no %s", dtype_name(e->dtype));
-    report_elements(e, diags, E0502, why);
+    if (!stop_seen(heap->stop)) report_elements(e, diags, E0502, why);
     return NULL;
   }
-  uintptr_t address = (uintptr_t)e->map->data + e->offset;
-  bool aligned = address % dtype_size(e->dtype) == 0;
+  bool aligned = (uintptr_t)data % dtype_size(e->dtype) == 0;
   Buffer *buffer = aligned ? borrow_elements(heap, e) : copy_elements(heap, e);
   Tensor *t = buffer ? tensor_on_buffer_take(heap, e->dtype, e->rank, e->shape,
                                              e->strides, buffer)

@@ -56,14 +56,17 @@ typedef struct MappedElements {
 } MappedElements;
 
 /* A tensor on the mapping, which lives until its last tensor is dropped; a copy
- * when the file does not align the elements.  NULL after reporting. */
+ * when the file does not align the elements.  NULL after reporting, or
+ * where the heap is told to stop. */
 Tensor *tensor_of_mapping(Heap *heap, const MappedElements *e, Diags *diags);
 /* The bytes of any file, a vector of uint8 on its mapping.  NULL after
  * reporting. */
 Tensor *bytes_read(const char *path, Heap *heap, Diags *diags);
 
-/* Are all of them elements (bits_are_valid)?  Most dtypes have no others. */
-bool elements_are_valid(DType dtype, const char *data, size_t size);
+/* Are all of them elements (bits_are_valid)?  Most dtypes have no others.  Also
+ * false when `stop` was seen. */
+bool elements_are_valid(StopFlag *stop, DType dtype, const char *data,
+                        size_t size);
 
 /* For writers: `file_name` is what such files call the tensor's dtype.  False
  * after reporting where that is NULL; `name` may be NULL. */

@@ -3,7 +3,7 @@
 #define KERNELS_KERNEL_H
 
 #include "kernels/call.h"
-#include "kernels/stop.h"
+#include "base/stop.h"
 
 /* A kernel that serves several operators is declared as often, which is C. */
 #define KERNEL(op, name) bool kernel_##name(OpCall *call);

@@ -11,7 +11,7 @@
  * releases.  The results are owned references.  After a fault none is left:
  * op_finish() drops what was made, whatever the kernel had written of it. */
 #include "kernels/call.h"
-#include "kernels/stop.h"
+#include "base/stop.h"
 #include "ops/rules/support.h"
 
 #include <stdarg.h>

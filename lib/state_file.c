@@ -31,6 +31,7 @@
 #include <xxhash.h>
 
 #include "base/hash.h"
+#include "base/stop.h"
 #include "io/safetensors.h"
 #include "lib/handles.h"
 
@@ -49,24 +50,31 @@ static uint64_t add_text(uint64_t hash, const char *text) {
 
 /* FNV-1a goes byte by byte, which takes a second for 256 MB: of elements it has
  * been replaced by XXH3, which is as fast as memory. */
-static uint64_t add_elements(uint64_t hash, const Tensor *t, bool slow) {
-  if (slow) return hash_add(hash, t->data, tensor_bytes(t));
-  uint64_t sum = XXH3_64bits(t->data, tensor_bytes(t));
-  return hash_add_word(hash, sum);
+static uint64_t add_elements(uint64_t hash, StopFlag *stop, const Tensor *t,
+                             bool slow) {
+  XXH3_state_t sum;
+  XXH3_64bits_reset(&sum);
+  BLOCKS(stop, (int64_t)tensor_bytes(t)) {
+    size_t size = (size_t)(end - at);
+    if (slow) hash = hash_add(hash, t->data + at, size);
+    else XXH3_64bits_update(&sum, t->data + at, size);
+  }
+  return slow ? hash : hash_add_word(hash, XXH3_64bits_digest(&sum));
 }
 
-static uint64_t add_tensor(uint64_t hash, const NamedTensor *entry, bool slow) {
+static uint64_t add_tensor(uint64_t hash, StopFlag *stop,
+                           const NamedTensor *entry, bool slow) {
   const Tensor *t = entry->tensor;
   hash = add_text(hash, entry->name);
   hash = add_text(hash, dtype_name((DType)t->dtype));
   for (int i = 0; i < t->rank; i++)
     hash = hash_add(hash, &t->shape[i], sizeof t->shape[i]);
-  return add_elements(hash, t, slow);
+  return add_elements(hash, stop, t, slow);
 }
 
 /* Of everything but the checksum; tensors by name, whatever their order.  The
  * sums of the tensors are added, which no order changes.  They find damage, not
- * malice. */
+ * malice.  Of no use where the heap is told to stop meanwhile. */
 static void checksum(const TensorFile *f, char text[17]) {
   static const char *const keys[] = {"format", "program", "types", "skeletons"};
   const char *shared = tensor_file_metadata(f, "shared");
@@ -81,7 +89,7 @@ static void checksum(const TensorFile *f, char text[17]) {
   if (shared) sum = add_text(sum, shared); /* format 1 has none */
   if (narrow) sum = add_text(sum, narrow);
   for (size_t i = 0; i < f->tensors.len; i++)
-    tensors += add_tensor(HASH_EMPTY, &f->tensors.data[i], slow);
+    tensors += add_tensor(HASH_EMPTY, f->heap->stop, &f->tensors.data[i], slow);
   sum = hash_add(sum, &tensors, sizeof tensors);
   snprintf(text, 17, "%016llx", (unsigned long long)sum);
 }
@@ -238,8 +246,8 @@ static rly_status write_pack(Pack *p, const char *path) {
   add_shared(p, &text);
   widen_narrow(p, &text);
   strbuf_done(&text);
-  if (mem_exhausted(s->mem)) return session_failed(s, RLY_LIMIT);
   checksum(f, sum);
+  if (store_should_stop(store_of(s))) return stopped_or(s, RLY_LIMIT);
   add_metadata(f, "checksum", sum);
   bool written =
       safetensors_write(path, f->tensors.data, f->tensors.len, f->metadata.data,
@@ -303,9 +311,11 @@ static const Tensor *find_tensor(void *data, const char *name) {
   return tensor_named(data, name);
 }
 
+/* A file that was not looked at to its end is not called invalid. */
 static bool invalid(rly_session *s, const char *path, const char *why) {
-  diag_error(&s->diags, E0502, SPAN_NONE, "%s is no valid state file: %s", path,
-             why);
+  if (!store_should_stop(store_of(s)))
+    diag_error(&s->diags, E0502, SPAN_NONE, "%s is no valid state file: %s",
+               path, why);
   return false;
 }
 
@@ -362,7 +372,8 @@ static bool read_narrow(Source *src, const char *at) {
     DType dtype = dtype_find(name, strlen(name));
     Tensor *t = dtype == DTYPE_NONE ? NULL : tensor_named(src, rest);
     if (!t || t->dtype != dtype_kept_as(dtype) ||
-        !elements_are_valid(dtype, t->data, tensor_bytes(t)))
+        !elements_are_valid(src->file->heap->stop, dtype, t->data,
+                            tensor_bytes(t)))
       return false;
     t->dtype = (uint8_t)dtype;
   }
@@ -430,7 +441,7 @@ static rly_status load(rly_session *s, const char *path, StrBuf *report) {
   rly_status status = session_start(s, true);
   if (status != RLY_OK) return status;
   Source src = {.file = safetensors_read(path, &store_of(s)->heap, &s->diags)};
-  if (!src.file) return session_failed(s, RLY_REFUSED);
+  if (!src.file) return stopped_or(s, RLY_REFUSED);
   VEC_INIT(&src.cells, s->mem);
   VEC_INIT(&src.shared, s->mem);
   bool ok = read_source(&src, s, path) && unpack(s, &src, path, report);

@@ -64,7 +64,7 @@ static const char *what_is_wrong(const char *dtype, int rank,
   if (strides) memcpy(t->strides, strides, (size_t)rank * sizeof *strides);
   if (strides && !strides_sensible(t)) return "the strides are too large";
   if (!(strides ? strided_elements_are_valid(t)
-                : elements_are_valid(type, elements, bytes)))
+                : elements_are_valid(NULL, type, elements, bytes)))
     return "an element is none of the dtype (a bool is 0 or 1)";
   return NULL;
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "repl/cli.h"
+#include "repl/guard.h"
 #include "repl/line.h"
 #include "repl/pager.h"
 #include "repl/repl.h"
@@ -376,8 +377,10 @@ int repl_loop(Host *h, rly_session *s, bool script, struct Lesson *lesson) {
 
 static rly_status bind_params(Host *h) {
   rly_status status = RLY_OK;
+  guard_begin(h->cli, "loading");
   for (int i = 0; i < h->cli->params.count && status == RLY_OK; i++)
     status = rly_program_bind_file(h->program, h->cli->params.items[i]);
+  guard_end();
   return status;
 }
 

@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "repl/cli.h"
+#include "repl/guard.h"
 #include "repl/stream.h"
 
 typedef struct Stream {
@@ -589,8 +590,10 @@ static rly_status start_state(Stream *st) {
   }
   if (status == RLY_OK) status = keep_parts(st, true);
   if (status != RLY_OK || !(cli->load_state || cli->carry)) return status;
+  guard_begin(cli, "loading the state");
   status =
       cli->carry ? carry(st) : rly_session_load(st->session, cli->load_state);
+  guard_end();
   return status == RLY_OK ? take_parts(st) : status;
 }
 
@@ -607,7 +610,9 @@ static rly_status save_state(Stream *st, rly_status status) {
   const char *path = st->h->cli->save_state;
   if (!path || (status != RLY_OK && !is_gone(st))) return status;
   rly_status saved = keep_parts(st, false);
+  guard_begin(st->h->cli, "saving the state");
   if (saved == RLY_OK) saved = rly_session_save(st->session, path);
+  guard_end();
   return saved == RLY_OK ? status : RLY_RUNTIME;
 }
 

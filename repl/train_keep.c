@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "repl/guard.h"
 #include "repl/train.h"
 
 enum { PATH_ROOM = 4096 };
@@ -136,7 +137,10 @@ static int check_settings(Training *t, const char *path) {
 rly_status train_load(Training *t, rly_session *s, int64_t step) {
   char path[PATH_ROOM];
   if (!path_of_step(t, path, step)) return RLY_REFUSED;
-  return rly_session_load(s, path);
+  guard_begin(t->h->cli, "loading");
+  rly_status status = rly_session_load(s, path);
+  guard_end();
+  return status;
 }
 
 static int make_folder(Training *t) {

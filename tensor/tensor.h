@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/pool.h"
+#include "base/stop.h"
 #include "base/strbuf.h"
 #include "tensor/dtype.h"
 #include "tensor/object.h"
@@ -53,6 +54,7 @@ typedef struct Tensor {
 enum { BUFFER_CLASSES = 24 };
 typedef struct Heap {
   Mem *mem;
+  StopFlag *stop; /* polled by long work for the heap's owner, or NULL */
   Pool pool;
   Buffer *spare[BUFFER_CLASSES]; /* chained through `owner` */
   size_t spare_bytes;

@@ -364,6 +364,7 @@ Cell *shared_nullary(SharedValues *v, int tag) {
 void store_init(Store *s, Mem *mem, SharedValues *shared) {
   *s = (Store){.shared = shared, .cell_threshold = CYCLE_THRESHOLD};
   heap_init(&s->heap, mem);
+  s->heap.stop = &s->stop;
 }
 
 /* Deferred freeing first, told not to stop; then cycles; then their memory. */

@@ -85,7 +85,7 @@ enum { FIELD_TYPES = 32 };
 
 /* Owns the values of one session.  Used by one thread, except that any thread
  * may set `stop`: while it is not 0, long work on values (freeing, printing,
- * comparing) ends early. */
+ * comparing) ends early.  A store does not move, for its heap points to it. */
 typedef struct Store {
   Heap heap;
   _Atomic int stop;

@@ -2,9 +2,9 @@
  * makes views: a header with new strides on the operand's buffer (view_out), so
  * they cost the same for any size.  The rest copies, through views on the
  * result. */
+#include "base/stop.h"
 #include "kernels/kernel.h"
 #include "kernels/drive/move.h"
-#include "kernels/stop.h"
 #include "ops/rules/slice.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef KERNELS_REF_POOL_H
 #define KERNELS_REF_POOL_H
 
-#include "kernels/stop.h"
+#include "base/stop.h"
 #include "ops/rules/window.h"
 
 /* The elements of a window along an axis: first, first + step, ... */

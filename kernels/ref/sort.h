@@ -2,7 +2,7 @@
 #ifndef KERNELS_REF_SORT_H
 #define KERNELS_REF_SORT_H
 
-#include "kernels/stop.h"
+#include "base/stop.h"
 #include "tensor/tensor.h"
 
 typedef struct Line {

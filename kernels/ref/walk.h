@@ -5,7 +5,7 @@
 #define KERNELS_REF_WALK_H
 
 #include "tensor/tensor.h"
-#include "kernels/stop.h"
+#include "base/stop.h"
 
 enum { WALK_MAX = 6 };
 

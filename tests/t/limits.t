@@ -120,6 +120,30 @@ for ([qw(reading run), $pipe], [qw(reading run), $imports],
             $command, $file);
 }
 
+# A file of tensors whose bools are all to be looked at: a hole of the file
+# system, which takes no room there and minutes to read.
+my $entry = '{"w":{"dtype":"BOOL","shape":[200000000000],'
+    . '"data_offsets":[0,200000000000]}}';
+my $bools = spew(scratch('bools.safetensors'),
+                 pack('Q<', length $entry) . $entry);
+truncate $bools, 8 + length($entry) + 200_000_000_000
+    or die "truncate: $!\n";
+my $takes = spew(scratch('takes.rly'),
+                 "param \@w: Tensor[(?), bool];\nany(\@w)\n");
+my $steps = spew(scratch('steps.rly'),
+                 "let \@c = { print(0); ref(1f) };\n"
+                 . "def \@step(%x: float32) -> float32 { %x }\n");
+for (['run', '--params', $bools, $takes], ['repl', '--params', $bools],
+     ['step', '--params', $bools, $takes],
+     ['watch', '--once', '--params', $bools, $takes],
+     ['export', '--params', $bools, $takes, '-o', scratch('takes.onnx')],
+     ['stream', '--load-state', $bools, $steps],
+     ['stream', '--carry', $bools, $steps]) {
+  times_out(qr/\A(0\n)?\z/,
+            qr/^error\[E0703\]: time limit of [\d.]+ s reached/m,
+            "--timeout ends $_->[0] $_->[1] of a large file", @$_);
+}
+
 # The commands of a page, with what they started, which would keep the pipe open
 # for longer than the shell that is ended.
 my $page = spew(scratch('page.md'), <<'END');
@@ -420,6 +444,16 @@ sub interrupted {
 
 
 interrupted($_, '-e', "print(0);\n$endless{$_}") for sort keys %endless;
+
+# When @c prints, the stream's signals are caught.
+for my $flag ('--load-state', '--carry') {
+  unlink scratch('stdout');
+  my $pid = rly_start('stream', $flag, $bools, $steps);
+  select undef, undef, undef, 0.02 until -s scratch('stdout');
+  kill INT => $pid;
+  gives(rly_wait($pid), 130, "0\n", qr/\Aerror\[E0704\]: interrupted\n\z/,
+        "Ctrl-C ends stream $flag");
+}
 
 # An entry of its own, since params get their values before all of an entry.
 unlink scratch('stdout');

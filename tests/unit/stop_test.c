@@ -7,7 +7,7 @@
  * it runs; here only that it looks is under test, so no clock is needed. */
 #include "tests/unit/ops_long.h"
 
-#include "kernels/stop.h"
+#include "base/stop.h"
 
 enum { ELEMENTS = 4 * STOP_BLOCK, UNTOUCHED = 0x5A };
 

@@ -1,7 +1,8 @@
 /* Cancellation: long loops poll a flag.  When it is set a loop may simply end,
- * because op_finish() discards the unfinished result. */
-#ifndef KERNELS_STOP_H
-#define KERNELS_STOP_H
+ * because its caller discards the unfinished result: of an operator,
+ * op_finish(). */
+#ifndef BASE_STOP_H
+#define BASE_STOP_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

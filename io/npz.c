@@ -415,6 +415,19 @@ static bool write_arrays(Libzip *zip, FileOut *out, const NamedTensor *tensors,
   return fine;
 }
 
+/* An entry has 16 bits for the length of its name, which ends in .npy.  libzip
+ * cuts a longer one without a word. */
+static bool name_fits(const char *path, const char *name, Diags *diags) {
+  enum { NAME_MOST = UINT16_MAX - 4 };
+  size_t len = strlen(name);
+  if (len <= NAME_MOST) return true;
+  diag_error(diags, E0507, SPAN_NONE,
+             "cannot write %s: a tensor's name has %zu bytes, but an archive "
+             "has room for %d",
+             path, len, NAME_MOST);
+  return false;
+}
+
 /* libzip is loaded before the file is opened: without it nothing is touched. */
 bool npz_write(const char *path, const NamedTensor *tensors, size_t n, Mem *mem,
                Diags *diags) {
@@ -423,7 +436,8 @@ bool npz_write(const char *path, const NamedTensor *tensors, size_t n, Mem *mem,
   for (size_t i = 0; i < n; i++) {
     DType dtype = (DType)tensors[i].tensor->dtype;
     if (!dtype_has_name(path, tensors[i].name, dtype, dtype_info[dtype].npy,
-                        diags))
+                        diags) ||
+        !name_fits(path, tensors[i].name, diags))
       return false;
   }
   if (!libzip_load(&zip, path, E0507, diags)) return false;

@@ -354,6 +354,28 @@ static void npz_failed_writes(void **state) {
   desk_close(&d);
 }
 
+/* The field of an entry's name has 16 bits for its length. */
+static void npz_longest_name(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  Value bits = {.i32 = 1};
+  Tensor t = tensor_on_bits(DT_INT32, &bits);
+  char *name = calloc(1, 65533);
+  memset(name, 'n', 65531);
+  NamedTensor named = {name, &t};
+  assert_true(npz_write(d.path, &named, 1, &d.mem, &d.diags));
+  TensorFile *f = npz_read(d.path, &d.heap, &d.diags);
+  assert_non_null(f);
+  assert_string_equal(f->tensors.data[0].name, name);
+  tensor_file_free(f);
+  name[65531] = 'n';
+  assert_false(npz_write(d.path, &named, 1, &d.mem, &d.diags));
+  expect_error(&d, E0507, "65532 bytes");
+  free(name);
+  desk_close(&d);
+}
+
 /* --- params --------------------------------------------------------------- */
 
 #define NDARRAY UINT64_C(0xDD5E40F096B4A13F)
@@ -561,6 +583,7 @@ int main(void) {
       cmocka_unit_test(npz_round_trip),
       cmocka_unit_test(npz_bytes),
       cmocka_unit_test(npz_failed_writes),
+      cmocka_unit_test(npz_longest_name),
       cmocka_unit_test(params_by_hand),
       cmocka_unit_test(lying_params),
       cmocka_unit_test(cut_params),

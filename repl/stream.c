@@ -53,13 +53,16 @@ typedef struct Stream {
 /* --- Interrupts --------------------------------------------------------- */
 
 static rly_session *volatile running;
+static volatile sig_atomic_t stepping;
 volatile sig_atomic_t stream_asked;
 
-/* The first signal asks; from the second on the session is interrupted, too. */
+/* Once the steps have begun the first signal asks, so that the step under way
+ * ends and the state is saved.  A signal before that, or a second one,
+ * interrupts the session. */
 static void on_signal(int signal) {
   (void)signal;
   rly_session *s = running;
-  if (stream_asked++ && s) rly_session_interrupt(s);
+  if ((stream_asked++ || !stepping) && s) rly_session_interrupt(s);
 }
 
 /* Without SA_RESTART: a read(2) that waits for input returns with EINTR, and
@@ -67,7 +70,7 @@ static void on_signal(int signal) {
 static void catch_signals(rly_session *s) {
   struct sigaction action = {.sa_handler = on_signal};
   running = s;
-  stream_asked = 0;
+  stepping = stream_asked = 0;
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
 }
@@ -620,6 +623,7 @@ static rly_status save_state(Stream *st, rly_status status) {
  * comes last, whatever failed. */
 static int stream_in(Stream *st) {
   rly_status status = start_state(st);
+  stepping = 1;
   if (status == RLY_OK) status = run(st);
   status = save_state(st, status);
   for (size_t i = 0; i < st->sink_count; i++) {

@@ -1,6 +1,7 @@
 /* TensorProto to a tensor.  Elements lie in raw_data as little-endian bytes, in
  * a list of numbers whose type depends on the dtype, or in a file beside the
  * model.  Every length is compared with the shape before anything is read. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,8 @@ const char *onnx_dtype_format(int32_t number) {
 int32_t onnx_dtype_number(DType dtype) {
   int32_t i = 1;
   while (i < DTYPES && dtypes[i].dtype != dtype) i++;
-  return i < DTYPES ? i : 0;
+  assert(i < DTYPES);
+  return i;
 }
 
 /* --- Elements ------------------------------------------------------------- */

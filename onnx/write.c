@@ -269,7 +269,6 @@ typedef struct Packing {
   const char *beside; /* the file of large tensors; NULL: they stay within */
   uint64_t offset;    /* in it, after the last one */
   Chain external;     /* of Initializers, in order */
-  bool failed;
 } Packing;
 
 #define LIST(w, type, n) ARENA_ARRAY(&(w)->arena, type *, (n) + 1)
@@ -332,12 +331,6 @@ static Onnx__TensorProto *tensor_proto(Packing *p, const char *name,
   proto->dims = arena_copy(&w->arena, t->shape, t->rank * sizeof *t->shape);
   proto->has_data_type = true;
   proto->data_type = onnx_dtype_number((DType)t->dtype);
-  if (!proto->data_type) {
-    diag_error(w->diags, E0809, SPAN_NONE,
-               "tensor `%s`: ONNX has no dtype for `%s`", name ? name : "",
-               dtype_name((DType)t->dtype));
-    p->failed = true;
-  }
   proto->has_raw_data = true;
   proto->raw_data = raw_bytes(w, t);
   if (p->beside && name && proto->raw_data.len >= EXTERNAL_LEAST)
@@ -555,6 +548,6 @@ bool onnx_model_write(OnnxWriter *w, OnnxGraph *g, const OnnxWish *wish,
   const Onnx__ModelProto *m = model_proto(&p, g);
   ptrmap_done(&p.used);
   /* The tensors first: a model whose tensors are missing is of no use. */
-  return !p.failed && !mem_exhausted(w->mem) &&
-         (!p.external.count || write_beside(&p)) && write_model(&p, m, path);
+  return !mem_exhausted(w->mem) && (!p.external.count || write_beside(&p)) &&
+         write_model(&p, m, path);
 }

@@ -48,7 +48,7 @@ void onnx_writer_free(OnnxWriter *w);
 /* A model that has nodes of another domain says which version it means. */
 void onnx_writer_domain(OnnxWriter *w, const char *name, int64_t version);
 
-/* The number of a dtype in TensorProto.DataType; 0: ONNX has none for it. */
+/* The number of a dtype in TensorProto.DataType, where each has one. */
 int32_t onnx_dtype_number(DType dtype);
 
 /* A name that no value of the model has yet: this one, or with a number. */

@@ -23,13 +23,6 @@ my $square = 'x=[[[[1, 2], [3, 4]]]]';
 my @io = (input('x', 1, 2), output('y', 1, \'n'));
 my $relu = node('Relu', ['x'], ['y']);
 
-sub text_attr {
-  return bytes_of(1, $_[0]) . bytes_of(4, $_[1]) . int_of(20, 3);
-}
-sub graph_attr {
-  my ($name, @graph) = @_;
-  return bytes_of(1, $name) . bytes_of(6, join '', @graph) . int_of(20, 5);
-}
 sub longs {
   my ($name, $numbers) = @_;
   return tensor($name, 7, [scalar @$numbers],

@@ -4,8 +4,9 @@ package Onnx;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT = qw(varint int_of bytes_of value inside_node node tensor model_of
-                 model floats_of ints_attr int_attr input output);
+our @EXPORT = qw(varint int_of bytes_of value inside_node node node_in tensor
+                 model_of model model_with floats_of ints_attr int_attr
+                 float_attr text_attr graph_attr input output);
 
 sub varint {
   my ($n) = @_;
@@ -32,6 +33,11 @@ sub inside_node {
     bytes_of(4, $op), map { bytes_of(5, $_) } @attrs;
 }
 sub node { bytes_of(1, inside_node(@_)) }
+# A node of another domain, and a model that has its operators.
+sub node_in {
+  my ($domain, @node) = @_;
+  return bytes_of(1, inside_node(@node) . bytes_of(7, $domain));
+}
 sub tensor {
   my ($name, $dtype, $dims, @rest) = @_;
   return bytes_of(5, join '', (map { int_of(1, $_) } @$dims), int_of(2, $dtype),
@@ -43,10 +49,21 @@ sub model_of {
          . bytes_of(8, int_of(2, $opset));
 }
 sub model { model_of(17, @_) }
+sub model_with {
+  my ($domain, @graph) = @_;
+  return model(@graph) . bytes_of(8, bytes_of(1, $domain) . int_of(2, 1));
+}
 sub floats_of { tensor($_[0], 1, $_[1], bytes_of(9, pack 'f<*', @{$_[2]})) }
 sub ints_attr { bytes_of(1, $_[0]) . join('', map { int_of(8, $_) } @{$_[1]})
                 . int_of(20, 7) }
 sub int_attr { bytes_of(1, $_[0]) . int_of(3, $_[1]) . int_of(20, 2) }
+sub float_attr { bytes_of(1, $_[0]) . varint(2 << 3 | 5) . pack('f<', $_[1])
+                 . int_of(20, 1) }
+sub text_attr { bytes_of(1, $_[0]) . bytes_of(4, $_[1]) . int_of(20, 3) }
+sub graph_attr {
+  my ($name, @graph) = @_;
+  return bytes_of(1, $name) . bytes_of(6, join '', @graph) . int_of(20, 5);
+}
 sub input { bytes_of(11, value(@_)) }
 sub output { bytes_of(12, value(@_)) }
 

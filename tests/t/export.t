@@ -156,6 +156,21 @@ my @in = ('x=' . '[' . join(', ', map { $_ * 0.5 } 0 .. 19) . ']');
 my $want = rly('run', @bound, @in, 'unused=[0, 0]')->{out};
 is(rly('run', scratch("$_.onnx"), @in)->{out}, $want, "$_: it runs")
   for qw(whole split newer);
+# Operators of another domain, whose attributes are lists of floats; integers
+# of 4 bits, two to a byte; an optional of nothing, whose type is written.
+for (['scaled', 'def @main(%x: Tensor[(2), float32]) '
+      . '{ @onnx_scaler(@onnx_scaler(%x, offset=[1f, 2f], scale=[2f, 3f]), '
+      . 'offset=[1f], scale=[2f]) }', 'x=[2, 4]', qr/\[ ?2\.0, 10\.0\]/],
+     ['narrow', 'def @main(%x: int32) { ([1i4, -1i4, -8i4], %x) }', 'x=5',
+      qr/int4\] \[ ?1, -1, -8\], 5\)/],
+     ['nothing', 'def @main(%x: Tensor[(2), float32]) '
+      . '-> Option[Tensor[(2), float32]] { None }', 'x=[1, 2]', qr/^None$/m]) {
+  my ($name, $program, $input, $out) = @$_;
+  gives(rly('run', exported($name, "$name: exported",
+                            spew(scratch("$name.rly"), $program)), $input),
+        0, $out, '', "$name: it runs");
+}
+
 gives(rly('export', $affine, '-o', scratch('none.onnx')), 1, '',
       qr/E0503.*`\@w` has no value.*--params/s, 'a param without a value');
 ok(!-e scratch('none.onnx'), 'leaves no file');

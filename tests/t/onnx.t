@@ -153,10 +153,6 @@ is("@wrong", '', 'spoilt bytes do no harm');
 # --- Hostile files ----------------------------------------------------------
 
 # Each stays within the limits of `refused`, and ends with status 1.
-sub graph_attr {
-  my ($name, @graph) = @_;
-  return bytes_of(1, $name) . bytes_of(6, join '', @graph) . int_of(20, 5);
-}
 my $body = graph_attr('body', node('Identity', ['go'], ['on']),
   node('Add', ['v', 'v'], ['w']), input('i', 7), input('go', 9),
   input('v', 1, 2), output('on', 9), output('w', 1, 2), output('w', 1, 2));
@@ -706,7 +702,6 @@ sub strings_of {
   my ($name, $dims, @texts) = @_;
   return tensor($name, 8, $dims, map { bytes_of(6, $_) } @texts);
 }
-sub text_attr { bytes_of(1, $_[0]) . bytes_of(4, $_[1]) . int_of(20, 3) }
 
 my $joined = file('joined.onnx', model_of(20,
   strings_of('end', [1], '!'), node('StringConcat', ['x', 'end'], ['y']),

@@ -114,7 +114,7 @@ like($page->js('document.getElementById("frame").srcdoc'),
 $page->after(run => sub {
   $page->write_text("grad(fn (%x: float32) { tanh(%x) * %x })(3f);");
 });
-$page->after(run => sub { $page->click('[data-view=gradient]') });
+$page->after(run => sub { $page->click('[data-view=adjoint]') });
 like($page->js('document.getElementById("frame").srcdoc'),
      qr/FirstOrderGradient.*let %\w+: float32 = tanh/s, 'a gradient as text');
 $page->after(run => sub { $page->click('[data-view=bytecode]') });
@@ -125,6 +125,69 @@ $page->after(run => sub {
 });
 is($page->js('document.activeElement.dataset.view'), 'types',
    'an arrow goes to the next view');
+$page->after(run => sub { $page->click('[data-view=values]') });
+
+# Gradients beside arguments: of s * sum(w * w) they are 2 s w, and sum(w * w)
+# for s; a call of `grad` is shown as one of its function. The cell counts
+# calls, of which each is made once, and is shown as it was before. Numbers of
+# 17 digits stay what they are.
+sub cells_seen {
+  my $cell = 'c.innerText.trim().replace(/\s*\n\s*/g, ": ")';
+  my $rows = '[...document.querySelectorAll("#drawn tbody tr")]';
+  return $page->js("$rows.map(r => [...r.cells].map(c => $cell).join(' | '))"
+                   . '.join("\n")');
+}
+sub last_label {
+  return $page->js('[...document.querySelectorAll("#drawn canvas")].at(-1)'
+                   . '.ariaLabel');
+}
+my $times = 'cast(ref_read(%c), dtype="float32")';
+my $by_hand = "def \@f(%w: Tensor[(?), float32], %s: float32, %n: int64,"
+  . " %c: Ref[int32]) {\n"
+  . "  ref_write(%c, ref_read(%c) + 1); %s * sum(%w * %w)\n}\n"
+  . "let %c = ref(0); let %exact = 0.12345678901234567f64;\n"
+  . "\@f([3f, -1f, 2f], 0.5f, 9007199254740993i64, %c);\n"
+  . "grad(\@f)([1f, 2f], $times, 0i64, %c).1;\n"
+  . "def \@g(%k: Tensor[(?, ?), float32]) { sum(%k * [[1f, -2f], [0f, 4f]]) }\n"
+  . "let %l = \@g([[1f, 1f], [1f, 1f]]);\n";
+$page->after(run => sub { $page->click('[data-view=gradient]') });
+$page->after(run => sub { $page->write_text($by_hand) });
+like(seen('#drawn caption'), qr/^\@g\(.*\) in line 8 gives 3f$/,
+     'the last call is shown');
+is(cells_seen(), '%k: Tensor[(2, 2), float32] | [[1.0, 1.0], [1.0, 1.0]]'
+   . ' | [[ 1.0, -2.0], [ 0.0, 4.0]]', '... with a gradient');
+is(last_label(), 'shades around zero, from -2 to 4', '... as a picture');
+# Of each element: is it red rather than blue, and how dark is it?
+is($page->js('(() => {'
+  . ' const c = [...document.querySelectorAll("#drawn canvas")].at(-1);'
+  . ' return [[1, 1], [c.width - 2, 1], [1, c.height - 2],'
+  . ' [c.width - 2, c.height - 2]].map(([x, y]) => {'
+  . ' const [r, g, b, a] = c.getContext("2d").getImageData(x, y, 1, 1).data;'
+  . ' return `${a && (r > b ? "red" : "blue")} ${a}` }).join(", ") })()'),
+  'blue 64, red 128, 0 0, blue 255', '... of two colours');
+$page->js('document.querySelector(".cm-content").focus()');
+$page->after(run => sub { $page->key('ArrowUp') for 1 .. 4 });
+is(cells_seen(), join("\n",
+  '%w: Tensor[(3), float32] | [3.0, -1.0, 2.0] | [3.0, -1.0, 2.0]',
+  '%s: float32 | 0.5f | 14f', '%n: int64 | 9007199254740993i64 | 0i64',
+  '%c: ref(int32) | ref(0) | nothing'), 'the call in the cursor\'s line');
+is(last_label(), 'bars around zero, from -1 to 3', '... a vector\'s as bars');
+$page->after(run => sub { $page->key('ArrowDown') });
+is(cells_seen(), join("\n",
+  '%w: Tensor[(2), float32] | [1.0, 2.0] | [2.0, 4.0]', '%s: float32 | 1f | 5f',
+  '%n: int64 | 0i64 | 0i64', '%c: ref(int32) | ref(1) | nothing'),
+  'the arguments of a call of grad');
+$page->after(run => sub { $page->key('ArrowUp') for 1 .. 4 });
+like(seen('#drawn caption'), qr/in line 6/,
+     'the last call of the function that the cursor is in');
+$page->after(run => sub {
+  $page->write_text("def \@f(%x: float32) { reinterpret(%x,"
+    . " dtype=\"float32\") }\n\@f(1f);\n");
+});
+like(seen('#text'), qr/^\/main\.rly:1:23: .* `reinterpret` has no derivative/,
+     'why a call has no gradient');
+$page->after(run => sub { $page->write_text("1 + 2;\n") });
+like(seen('#text'), qr/^No call at top level/, 'a program without a gradient');
 $page->after(run => sub { $page->click('[data-view=values]') });
 
 # A link holds the program, and nothing of it goes to a server.

@@ -14,9 +14,8 @@ import {Decoration, EditorView, WidgetType, drawSelection, highlightActiveLine,
 
 import {ask} from './language.js';
 import {files_of, look_at} from './look.js';
-import {history_of, history_picture, picture, tensor_of} from './picture.js';
 import {sliders} from './slider.js';
-import {drawing, tree_of} from './tree.js';
+import {pictures} from './value.js';
 
 const PAUSE = 120; // milliseconds after a key, before the program is looked at
 
@@ -52,15 +51,8 @@ class Value extends WidgetType {
     const span = document.createElement('span');
     span.className = 'value';
     // A value, after it what the cells of the line held.
-    this.text.split(NEXT).forEach((text, i) => {
-      if (i) span.append('; ');
-      const tensor = tensor_of(text), tree = tree_of(text);
-      const held = history_of(text);
-      if (tensor) span.append(picture(tensor));
-      if (tree) span.append(drawing(tree));
-      if (held) span.append(history_picture(held));
-      span.append(text);
-    });
+    this.text.split(NEXT).forEach((text, i) =>
+      span.append(...i ? ['; '] : [], ...pictures(text), text));
     return span;
   }
 }
@@ -157,7 +149,8 @@ const KINDS = {2: 'method', 3: 'function', 5: 'property', 6: 'variable', 7: 'cla
  *   mistakes(text)         it is refused; a line for each mistake
  *   running(whether)       a run takes longer than an instant
  *   after()                runs more after the program, such as a view's command
- *   ran(version, text, err, what)   what it printed, and what after() gave      */
+ *   ran(version, text, err, what)   what it printed, and what after() gave
+ *   follows()              whether a look depends on the cursor's line          */
 export class Editor {
   constructor({parent, text, label, engines, on, given, keys = []}) {
     Object.assign(this, {engines, on, given, version: 0});
@@ -170,6 +163,7 @@ export class Editor {
         EditorView.contentAttributes.of({
           'aria-label': label,
           'aria-description': 'Tab indents. Escape, then Tab, leaves the text.',
+          tabindex: '0',
         }),
         keymap.of([
           {key: 'Shift-Alt-f', run: () => (this.format(), true)},
@@ -181,7 +175,9 @@ export class Editor {
         hoverTooltip((view, at) => this.hover(at), {hoverTime: 250}),
         colours.field, values.field, sliders,
         EditorView.updateListener.of((u) => {
-          if (!u.docChanged) return;
+          const moved = u.startState.doc.lineAt(u.startState.selection.main.head)
+            .number !== this.line;
+          if (!u.docChanged && !(moved && this.on.follows?.())) return;
           clearTimeout(this.timer);
           this.timer = setTimeout(() => this.look(), PAUSE);
         }),
@@ -209,6 +205,10 @@ export class Editor {
   set at(at) {
     this.view.dispatch({selection: {anchor: Math.min(at, this.doc.length)},
                         scrollIntoView: true});
+  }
+
+  get line() {
+    return this.doc.lineAt(this.at).number;
   }
 
   files() {

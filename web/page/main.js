@@ -19,27 +19,38 @@ let editor, view = FIRST, shared;
 
 /* --- Views ------------------------------------------------------------------ */
 
-function show_text(text) {
-  byId('frame').hidden = true;
-  byId('text').hidden = false;
-  byId('text').textContent = text || VIEWS[view].empty || '';
+// One of the places in the panel has what a view shows, the others are away.
+const PLACES = ['text', 'frame', 'drawn'];
+function place(id) {
+  for (const one of PLACES) byId(one).hidden = one !== id;
+  return byId(id);
 }
 
-function show_page(html) {
-  byId('text').hidden = true;
-  byId('frame').hidden = false;
-  byId('frame').srcdoc = html;
+function show_text(text) {
+  place('text').textContent = text || VIEWS[view].empty || '';
 }
+
+function show_drawn(what) {
+  if (typeof what === 'string') show_text(what);
+  else place('drawn').replaceChildren(what);
+}
+
+const show_page = (html) => place('frame').srcdoc = html;
 
 async function run_view() {
-  const {words, made: [file] = []} = VIEWS[view];
-  return words && engines.runner.run(words(FILE, given.words), {
-    files: editor.files(), wanted: file ? [file] : []});
+  const {words, draw, made: [file] = []} = VIEWS[view], {runner} = engines;
+  const files = editor.files();
+  if (draw)
+    return draw({file: FILE, files, text: editor.source, line: editor.line,
+                 given: given.words, run: (...how) => runner.run(...how)});
+  return words && runner.run(words(FILE, given.words), {
+    files, wanted: file ? [file] : []});
 }
 
 function show_view(output, err, done) {
-  const {made: [file] = [], page} = VIEWS[view];
+  const {made: [file] = [], page, draw} = VIEWS[view];
   if (!done) show_text(output + err);
+  else if (draw) show_drawn(done);
   else if (file && done.made[file])
     show_page(new TextDecoder().decode(done.made[file]));
   else if (page && done.status === 0) show_page(done.out);
@@ -180,6 +191,7 @@ const on = {
   running: (whether) => byId('stop').disabled = !whether,
   stopped: (version) => count('stopped', version),
   after: run_view,
+  follows: () => VIEWS[view].follows,
   ran(version, ...shown) {
     show_view(...shown);
     count('run', version);

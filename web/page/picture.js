@@ -1,5 +1,9 @@
 // Small pictures of tensors beside their values: a line for a vector, shades for
 // a matrix.  They are drawn of the value's text, which is all that the page has.
+//
+// A scale says how numbers become colours and heights.  SEQUENTIAL goes from the
+// least element to the greatest.  DIVERGING has zero in its middle, a colour for
+// each sign, and bars for a vector: gradients are drawn so.
 const MOST = 160, HIGH = 48; // pixels of a picture
 
 // The numbers in a text, null for what is not finite; null: it is another text, or
@@ -45,10 +49,42 @@ function draw_line(to, numbers, part, wide, high) {
   to.stroke();
 }
 
-function draw_shades(to, numbers, columns, part, size) {
+// Bars up and down from the middle.
+function draw_bars(to, numbers, part, wide, high) {
+  const each = wide / numbers.length;
+  to.fillStyle = colour('--line');
+  to.fillRect(0, high / 2 - 0.5, wide, 1);
   numbers.forEach((n, i) => {
-    to.globalAlpha = n === null ? 1 : 0.08 + 0.92 * part(n);
-    to.fillStyle = colour(n === null ? '--bad' : '--value');
+    to.fillStyle = sign_colour(n);
+    const y = n === null ? 0 : (1 - part(n)) * high;
+    to.fillRect(i * each, Math.min(y, high / 2), Math.max(each - 1, 1),
+                n === null ? high : Math.abs(y - high / 2));
+  });
+}
+
+const sign_colour = (n) =>
+  colour(n === null ? '--ink' : n < 0 ? '--bad' : '--accent');
+
+export const SEQUENTIAL = {
+  range: (low, high) => [low, high], words: 'from', shape: 'a line',
+  draw_vector: draw_line, high: 18,
+  colour: (n) => colour(n === null ? '--bad' : '--value'),
+  alpha: (part) => 0.08 + 0.92 * part,
+};
+export const DIVERGING = {
+  range(low, high) {
+    const most = Math.max(-low, high);
+    return [-most, most];
+  },
+  words: 'around zero, from', shape: 'bars', draw_vector: draw_bars, high: 32,
+  colour: sign_colour,
+  alpha: (part) => Math.abs(2 * part - 1),
+};
+
+function draw_shades(to, numbers, columns, part, size, scale) {
+  numbers.forEach((n, i) => {
+    to.globalAlpha = n === null ? 1 : scale.alpha(part(n));
+    to.fillStyle = scale.colour(n);
     to.fillRect(i % columns * size, Math.floor(i / columns) * size, size, size);
   });
 }
@@ -76,20 +112,22 @@ export function history_picture({dims, numbers, count}) {
 }
 
 // A canvas; what is not finite has a colour of its own, or a gap.
-export function picture({dims: [rows, columns], numbers}) {
+export function picture({dims: [rows, columns], numbers}, scale = SEQUENTIAL) {
   const finite = numbers.filter((n) => n !== null);
-  const low = Math.min(...finite), high = Math.max(...finite);
+  const least = Math.min(...finite), greatest = Math.max(...finite);
+  const [low, high] = scale.range(least, greatest);
   const part = (n) => high > low ? (n - low) / (high - low) : 0.5;
   const canvas = document.createElement('canvas');
   const cell = columns && Math.max(1, Math.floor(
     Math.min(16, MOST / columns, HIGH / rows)));
   canvas.width = cell ? cell * columns : Math.min(MOST, 40 + 2 * rows);
-  canvas.height = cell ? cell * rows : 18;
+  canvas.height = cell ? cell * rows : scale.high;
   canvas.className = 'picture';
   canvas.role = 'img';
-  canvas.ariaLabel = `${cell ? 'shades' : 'a line'} from ${low} to ${high}`;
+  canvas.ariaLabel = `${cell ? 'shades' : scale.shape} ${finite.length
+    ? `${scale.words} ${least} to ${greatest}` : 'without finite numbers'}`;
   const to = canvas.getContext('2d');
-  if (cell) draw_shades(to, numbers, columns, part, cell);
-  else draw_line(to, numbers, part, canvas.width, canvas.height);
+  if (cell) draw_shades(to, numbers, columns, part, cell, scale);
+  else scale.draw_vector(to, numbers, part, canvas.width, canvas.height);
   return canvas;
 }

@@ -1,7 +1,11 @@
+import {gradient} from './gradient.js';
+
 // The views, a row each: what the tab says, and the words that make it, with
 // those that give values to params where the command takes them.  `made`
 // are files that the program writes, `page` says that it prints HTML; without
-// words a view has what the program printed.
+// words a view has what the program printed.  Where more than one run makes a view,
+// `draw` promises an element, or a text, of what is known of the program;
+// `follows` says that it depends on the cursor's line.
 const OUT = '/view.html';
 
 export const VIEWS = {
@@ -15,9 +19,10 @@ export const VIEWS = {
     title: 'Passes', made: [OUT],
     words: (file) => ['opt', '--html', OUT, '-O2', file],
   },
+  gradient: {title: 'Gradient', draw: gradient, follows: true},
   // What `grad` computes where a function only calls operators.
-  gradient: {
-    title: 'Gradient', made: [OUT],
+  adjoint: {
+    title: 'Adjoint', made: [OUT],
     words: (file) => ['opt', '--html', OUT, '--passes',
                       'Inline,FirstOrderGradient,SimplifyExpr,FoldConstant,'
                       + 'DeadCodeElimination', file],

@@ -274,6 +274,12 @@ is_deeply($page->js('(() => {'
   . ' return [[1, 1], [c.width - 2, c.height - 2]].map(([x, y]) =>'
   . ' c.getContext("2d").getImageData(x, y, 1, 1).data[3]) })()'), [20, 255],
   '... whose shades are by value');
+my $darkest = '(c => c.getContext("2d").getImageData(c.width - 2, c.height - 2,'
+  . ' 1, 1).data.join())(document.querySelector(".value canvas"))';
+my $was_drawn = $page->js($darkest);
+$page->after(run => sub { $page->click('#theme') });
+isnt($page->js($darkest), $was_drawn, '... in the colours of the theme');
+$page->after(run => sub { $page->click('#theme') });
 
 # What cells held: a line of numbers, shades of vectors, a row for each content.
 $page->after(run => sub {

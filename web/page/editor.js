@@ -39,13 +39,15 @@ const colours = decorations(), values = decorations();
 
 const NEXT = '\0'; // between what stands beside one line
 
+// Pictures have the colours of the theme in which they were drawn.
 class Value extends WidgetType {
   constructor(text) {
     super();
     this.text = text;
+    this.theme = document.documentElement.dataset.theme;
   }
   eq(other) {
-    return other.text === this.text;
+    return other.text === this.text && other.theme === this.theme;
   }
   toDOM() {
     const span = document.createElement('span');
@@ -183,6 +185,7 @@ export class Editor {
         }),
       ]}),
     });
+    addEventListener('theme', () => this.look());
   }
 
   get doc() {

@@ -1,4 +1,5 @@
-// Dark or light: as the system has it until the reader chooses.
+// Dark or light: as the system has it until the reader chooses, which is an event
+// `theme` of the window.
 const show = (name) => document.documentElement.dataset.theme = name;
 
 export function start_theme(button) {
@@ -11,6 +12,7 @@ export function start_theme(button) {
   button.onclick = () => {
     const name = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark';
     show(name);
+    dispatchEvent(new Event('theme'));
     try {
       localStorage.theme = name;
     } catch { /* a page without storage keeps none */ }

@@ -252,8 +252,10 @@ export class Editor {
     await this.show_run(now, looked.shown, check);
   }
 
-  is_old({version}) {
-    return version !== this.version;
+  // Whether a look is over: by a newer one, or by an edit, which is looked at after
+  // PAUSE; what is known of places in the old text would not fit the new one.
+  is_old({version, doc}) {
+    return version !== this.version || doc !== this.doc;
   }
 
   underline({wrong, failed}) {

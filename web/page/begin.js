@@ -1,11 +1,11 @@
 // The work that need not wait for the editor, which takes longer to load: starting
-// the engines, reading the program from the link (or taking the first example),
-// and having it checked and run.  It stands in the page itself (inline.mjs), and
-// leaves what it exports to main.js as `begun`.
+// the engines, and reading the program from the link (or taking the first example).
+// It stands in the page itself (inline.mjs), and leaves what it exports to main.js
+// as `begun`.  The program is looked at when the editor is there: on two cores, a
+// run before that makes the reader wait longer for the editor and no less for values.
 import {start_engines} from './engine.js';
 import {examples} from './examples.js';
 import {Given} from './given.js';
-import {look_at} from './look.js';
 import {page_of} from './share.js';
 
 export const given = new Given();
@@ -19,6 +19,4 @@ async function first_page() {
 
 export const started = start_engines('.');
 export const first = first_page();
-export const looked = Promise.all([started, first])
-  .then(([engines, {text}]) => look_at(engines, text, given));
-looked.catch(() => {}); // main.js awaits `started`, and says why it failed
+started.catch(() => {}); // main.js awaits it, and says why it failed

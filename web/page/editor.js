@@ -235,21 +235,16 @@ export class Editor {
   }
 
   // Looks at the text anew: colours, mistakes and values, each as soon as it is
-  // there.  A newer text ends what is under way for this one.  `looked` is a look
-  // that has begun.
-  async look(looked) {
+  // there.  A newer text ends what is under way for this one.
+  async look() {
     const {runner} = this.engines;
     if (!runner) return;
-    if (looked?.text !== this.source) {
-      runner.stop();
-      this.asks();
-      looked = look_at(this.engines, this.source, this.given);
-    }
-    this.asked = this.doc;
+    runner.stop();
+    this.asks();
+    const {said, shown} = look_at(this.engines, this.source, this.given);
     const now = {version: ++this.version, doc: this.doc, begun: performance.now(),
                  wrong: [], failed: []};
-    const check = this.show_check(now, looked.said);
-    await this.show_run(now, looked.shown, check);
+    await this.show_run(now, shown, this.show_check(now, said));
   }
 
   // Whether a look is over: by a newer one, or by an edit, which is looked at after

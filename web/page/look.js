@@ -35,7 +35,6 @@ async function run(runner, text, given) {
 // null if its engine was stopped.
 export function look_at({language, runner}, text, given) {
   return {
-    text,
     said: ask(language, text, files_of(text, given), ['semanticTokens/full', {}]),
     shown: run(runner, text, given),
   };

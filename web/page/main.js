@@ -12,7 +12,7 @@ const byId = (id) => document.getElementById(id);
 const say = (text) => byId('status').textContent = text;
 const count = (what, n) => document.documentElement.dataset[what] = n;
 
-const {first, given, looked, started} = globalThis.begun; // begin.js
+const {first, given, started} = globalThis.begun; // begin.js
 const engines = {};
 const FIRST = Object.keys(VIEWS)[0];
 let editor, view = FIRST, shared;
@@ -213,7 +213,7 @@ async function begin() {
   onhashchange = follow;
   show_place(page);
   Object.assign(engines, await started);
-  editor.look(await looked);
+  editor.look();
 }
 
 begin().catch((e) => say(`The page cannot begin: ${e.message}`));

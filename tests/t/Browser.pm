@@ -274,12 +274,22 @@ sub unfit {
     . ' `${v.impact}: ${v.help}: ${n.target} ${n.failureSummary}`))')};
 }
 
-# A picture of what is seen, as a file, to be looked at.
+# A picture of what is seen, or of that part which a selector finds, as PNG.
+sub shot {
+  my ($self, $selector) = @_;
+  my $clip = $selector && $self->js("(b => ({x: b.x, y: b.y, width: b.width,"
+    . " height: b.height, scale: 1}))(document.querySelector('$selector')"
+    . '.getBoundingClientRect())');
+  my $got = $self->call('Page.captureScreenshot',
+                        {format => 'png', $clip ? (clip => $clip) : ()});
+  return MIME::Base64::decode_base64($got->{data});
+}
+
+# The same as a file, to be looked at.
 sub picture {
-  my ($self, $path) = @_;
-  my $got = $self->call('Page.captureScreenshot', {format => 'png'});
+  my ($self, $path, $selector) = @_;
   CORE::open(my $out, '>:raw', $path) or die "$path: $!\n";
-  print $out MIME::Base64::decode_base64($got->{data});
+  print $out $self->shot($selector);
   close $out or die "$path: $!\n";
   return;
 }

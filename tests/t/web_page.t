@@ -132,6 +132,16 @@ $page->after(run => sub { $page->write_text("1+1 ;") });
 $page->after(run => sub { $page->click('#format') });
 is(text_seen(), "1 + 1;\n", 'formatting');
 
+# Whether a frame shows something, which may take a moment. A picture of the
+# empty one is a few hundred bytes, one of a page of text many thousand.
+sub is_drawn {
+  for (1 .. 100) {
+    return 1 if length $page->shot('#frame') > 5000;
+    sleep 0.1;
+  }
+  return 0;
+}
+
 # The views, each made by the program itself.
 $page->after(run => sub { $page->click('[data-view=steps]') });
 like($page->js('document.getElementById("frame").srcdoc'),
@@ -139,6 +149,10 @@ like($page->js('document.getElementById("frame").srcdoc'),
 $page->after(run => sub { $page->click('[data-view=passes]') });
 like($page->js('document.getElementById("frame").srcdoc'),
      qr/What each pass makes/, 'the passes');
+is(is_drawn(), 1, '... which are seen');
+$page->after(run => sub { $page->click('[data-view=types]') });
+$page->after(run => sub { $page->click('[data-view=passes]') });
+is(is_drawn(), 1, '... also after another view');
 $page->after(run => sub {
   $page->write_text("grad(fn (%x: float32) { tanh(%x) * %x })(3f);");
 });

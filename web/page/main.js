@@ -35,7 +35,13 @@ function show_drawn(what) {
   else place('drawn').replaceChildren(what);
 }
 
-const show_page = (html) => place('frame').srcdoc = html;
+// In a frame of its own: one that was away while another view was shown stays blank
+// in Chromium.
+function show_page(html) {
+  const old = place('frame'), frame = old.cloneNode();
+  frame.srcdoc = html;
+  old.replaceWith(frame);
+}
 
 async function run_view() {
   const {words, draw, made: [file] = []} = VIEWS[view], {runner} = engines;

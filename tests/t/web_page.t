@@ -100,6 +100,8 @@ $page->wait_for('document.querySelector(".cm-lintRange-error")');
 like(seen('#text'), qr/1:6: error E0207: .*float32 and int32/s,
      'a mistake is told');
 is(values_seen(), '', 'values of an older text are gone');
+$page->after(checked => sub { $page->write_text("1f + 2;\n%y;\n") });
+like(seen('#text'), qr/^1:6: .*^2:1: /ms, 'mistakes are told in their order');
 
 # A mistake of the run stands where it is.
 $page->after(run => sub { $page->write_text("1;\n2 / 0;\n3;\n") });

@@ -95,7 +95,7 @@ function problems(doc, diagnostics) {
     to: Math.max(offset(doc, d.range.end), offset(doc, d.range.start)),
     severity: SEVERITY[d.severity ?? 1], message: d.message,
     source: d.code && String(d.code),
-  }));
+  })).sort((a, b) => a.from - b.from);
 }
 
 function problem_lines(doc, list) {

@@ -35,10 +35,11 @@ def @next() -> int32 {
 let %x = arange(100f) / 100f;
 sin(%x * %turns * 6.2831855f);
 `,
-  'A gradient': `def @loss(%w: Tensor[(2), float32]) -> float32 {
-  let %d = %w - [1f, -2f];
+  'A gradient': `// The view Gradient shows it beside each argument.
+def @loss(%w: Tensor[(2, 3), float32]) -> float32 {
+  let %d = %w - [[1f, -2f, 0f], [0f, 1f, 3f]];
   sum(%d * %d)
 }
-grad(@loss)([3f, 1f]);
+grad(@loss)([[3f, 1f, 0f], [-1f, 0f, 3f]]);
 `,
 };

@@ -225,6 +225,14 @@ $page->after(run => sub { $page->key('ArrowUp') for 1 .. 4 });
 like(seen('#drawn caption'), qr/in line 6/,
      'the last call of the function that the cursor is in');
 $page->after(run => sub {
+  $page->write_text("type P { P(w: Tensor[(3), float32], b: float32) }\n"
+    . "def \@f(%p: P) { sum(%p.w * [1f, -2f, 0f]) - %p.b }\n"
+    . "\@f(P([1f, 1f, 1f], 5f));\n");
+});
+like(cells_seen(), qr/^%p: P \| .* \| P\(Tensor.*\[1\.0, -2\.0, 0\.0\], -1f\)$/,
+     'a gradient that is a record');
+is(last_label(), 'bars around zero, from -2 to 1', '... with its tensor');
+$page->after(run => sub {
   $page->write_text("def \@f(%x: float32) { reinterpret(%x,"
     . " dtype=\"float32\") }\n\@f(1f);\n");
 });
@@ -308,11 +316,13 @@ is(values_seen(), 'cell: 0 -> 1 -> 2 -> 3 -> 4; 1; 2; (3, 4)',
 # Shades of a matrix: the least is the palest. A line for a vector, no picture
 # of a scalar.
 $page->after(run => sub {
-  $page->write_text("[[1f, 2f], [3f, 4f]];\n[1f, 4f, 2f];\n7f;\n");
+  $page->write_text("[[1f, 2f], [3f, 4f]];\n[1f, 4f, 2f];\n7f;\n"
+    . "(1f, ([[5f, 6f, 7f]], 2f), [True, False, True]);\n");
 });
 is($page->js('[...document.querySelectorAll(".value canvas")].map(c =>'
              . ' c.ariaLabel).join("; ")'),
-   'shades from 1 to 4; a line from 1 to 4', 'pictures of tensors');
+   'shades from 1 to 4; a line from 1 to 4; shades from 5 to 7; a line from 0'
+  . ' to 1', 'pictures of tensors');
 is_deeply($page->js('(() => {'
   . ' const c = document.querySelector(".value canvas");'
   . ' return [[1, 1], [c.width - 2, c.height - 2]].map(([x, y]) =>'

@@ -3,7 +3,7 @@
 // (docs/DATA.md), in which the call becomes one of `grad` of the same function with
 // the same arguments, and is run again in this form.
 import {DIVERGING} from './picture.js';
-import {pictures} from './value.js';
+import {pictures, tensor_pictures} from './value.js';
 
 const PROGRAM = '/gradient.json';
 const NOTHING = 'No call at top level has a gradient to show. One whose value is'
@@ -124,8 +124,9 @@ function element(name, ...inside) {
 const LETTERS = 200;
 function shown(text, scale) {
   const plain = text.replace(/^Tensor\[[^\]]*\] /, '');
-  return element('td', ...pictures(text, scale), plain.length > LETTERS
-    ? `${plain.slice(0, LETTERS)}…` : plain);
+  const tensors = tensor_pictures(text, scale);
+  return element('td', ...tensors.length ? tensors : pictures(text),
+    plain.length > LETTERS ? `${plain.slice(0, LETTERS)}…` : plain);
 }
 
 // `rows` are a name, a type, a value and a gradient each.
@@ -179,5 +180,5 @@ export async function gradient({run, file, files, text, line, given}) {
   if (!done || done.status) return done?.err ?? null;
   const {value, values, gradients} = answers(done.out, kinds);
   return table_of(part_of(text, span), span[1], value, names.map((name, i) =>
-    [name, kinds[i].text, values[i], gradients[i]]));
+    [name, kinds[i].text.replaceAll('[]', ''), values[i], gradients[i]]));
 }

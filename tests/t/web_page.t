@@ -81,8 +81,8 @@ $page->after(run => sub {
 });
 note(sprintf 'from a key to values: %.0f ms', 1000 * (time - $begun));
 is(values_seen(), '25f; Tensor[(2), float32] [4.0, 5.0]', 'typed text is run');
-is($page->js('document.querySelectorAll(".t-keyword").length > 0'), 1,
-   'keywords have their colour');
+# Colours come with the check, which the run does not wait for.
+$page->wait_for('document.querySelector(".t-keyword")');
 
 # The mouse over %x in the second line.
 my $at = $page->js('(() => { const t = [...document.querySelectorAll('
@@ -441,8 +441,13 @@ SKIP: {
 # A phone.
 $page->width(375, 700);
 $page->picture($ENV{PICTURE}) if $ENV{PICTURE};
+$page->after(run => sub {
+  $page->write_text(join(' + ', map { "[${_}f, 1f, 2f]" } 1 .. 9) . ';');
+});
 is($page->js('document.documentElement.scrollWidth <= 375'), 1,
    'nothing is wider than a phone');
+is($page->js('document.querySelector(".value").getBoundingClientRect().right'
+             . ' <= 375'), 1, '... nor a value beside a long line');
 is($page->js('[...document.querySelectorAll("button")].every(b =>'
              . ' b.getBoundingClientRect().height >= 24)'), 1,
    'buttons have a size for fingers');

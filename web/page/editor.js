@@ -7,7 +7,7 @@ import {defaultKeymap, history, historyKeymap, indentWithTab}
   from '@codemirror/commands';
 import {lintGutter, lintKeymap, setDiagnostics} from '@codemirror/lint';
 import {highlightSelectionMatches, searchKeymap} from '@codemirror/search';
-import {EditorState, StateEffect, StateField} from '@codemirror/state';
+import {Compartment, EditorState, StateEffect, StateField} from '@codemirror/state';
 import {Decoration, EditorView, WidgetType, drawSelection, highlightActiveLine,
         highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers}
   from '@codemirror/view';
@@ -58,6 +58,12 @@ class Value extends WidgetType {
     return span;
   }
 }
+
+/* --- Lines on a phone, which has no room for a value beside a long one, wrap --- */
+
+const narrow = matchMedia('(max-width: 720px)'); // as in style.css
+const wrapping = new Compartment();
+const wrap_if_narrow = () => narrow.matches ? EditorView.lineWrapping : [];
 
 /* --- Places: the server's lines and columns count from 0 ------------------- */
 
@@ -175,7 +181,7 @@ export class Editor {
         ]),
         autocompletion({override: [(context) => this.complete(context)]}),
         hoverTooltip((view, at) => this.hover(at), {hoverTime: 250}),
-        colours.field, values.field, sliders,
+        colours.field, values.field, sliders, wrapping.of(wrap_if_narrow()),
         EditorView.updateListener.of((u) => {
           const moved = u.startState.doc.lineAt(u.startState.selection.main.head)
             .number !== this.line;
@@ -186,6 +192,8 @@ export class Editor {
       ]}),
     });
     addEventListener('theme', () => this.look());
+    narrow.addEventListener('change', () => this.view.dispatch({
+      effects: wrapping.reconfigure(wrap_if_narrow())}));
   }
 
   get doc() {

@@ -187,7 +187,8 @@ sub wait_for {
 }
 
 # Until what `$do` asks for is done: a page of `make web`, or an editor in the
-# book, counts up a number for each kind of answer, such as `run`.
+# book, counts up a number for each kind of answer, such as `run`.  A run may be
+# over before the check of the same text, which is waited for first.
 sub count {
   my ($self, $what, $where) = @_;
   $where //= 'html';
@@ -195,9 +196,11 @@ sub count {
 }
 sub after {
   my ($self, $what, $do, $where) = @_;
+  $where //= 'html';
+  $self->wait_for("(({checked, run}) => !(+checked < +run))"
+                  . "(document.querySelector('$where').dataset)");
   my $was = $self->count($what, $where);
   $do->();
-  $where //= 'html';
   return $self->wait_for(
     "+document.querySelector('$where').dataset.$what > $was");
 }

@@ -166,22 +166,48 @@ like($tests->{out}, qr/\Anot ok 1 .*the command was ended: the time limit/s,
 like($tests->{out}, qr/not ok 2 .*the command was ended: .*\nok 3 /s,
      '... of one that prints without an end, too');
 
+# A library that comes before the system's.
+sub preloaded {
+  my ($name, $text) = @_;
+  my $source = spew(scratch("$name.c"), $text);
+  my $library = scratch("$name.so");
+  system('cc', '-w', '-shared', '-fPIC', '-o', $library, $source) == 0 or die;
+  return $library;
+}
+
 # Where no thread can be made a limit of time is not dropped in silence, and a
 # kernel works without threads.
 SKIP: {
   skip 'sanitizers come before what is preloaded', 2
       if ($ENV{MODE} // '') =~ /asan|tsan/;
-  my $source = spew(scratch('none.c'),
+  local $ENV{LD_PRELOAD} = preloaded('none',
       "#include <errno.h>\nint pthread_create() { return EAGAIN; }\n");
-  my $none = scratch('none.so');
-  system('cc', '-w', '-shared', '-fPIC', '-o', $none, $source) == 0 or die;
-  local $ENV{LD_PRELOAD} = $none;
   gives(rly('--timeout', '2', '-e', '1'), 3, '',
         qr/\Aerror\[E0703\]: a time limit needs a thread, and none could/,
         '--timeout without a thread to be had');
   gives(rly('--threads', '2', '-e', 'sum(nn.dense(ones(shape=[300, 300]), '
             . 'ones(shape=[300, 300])))'), 0, "27000000f\n", '',
         'a product without a thread to be had');
+}
+
+# The time of day may be set while a limit runs: an hour that is put upon it
+# does not lengthen the limit.
+SKIP: {
+  skip 'sanitizers come before what is preloaded', 1
+      if ($ENV{MODE} // '') =~ /asan|tsan/;
+  local $ENV{LD_PRELOAD} = preloaded('day', <<'END');
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *t) {
+  int failed = syscall(SYS_clock_gettime, clock, t);
+  if (clock == CLOCK_REALTIME) t->tv_sec += 3600;
+  return failed;
+}
+END
+  times_out(qr/\A\z/, qr/E0703/, '--timeout where the time of day is another',
+            '-e', $endless{'a loop'});
 }
 
 # A script without an end, and a header whose tree is 50 times as large.

@@ -190,7 +190,8 @@ void host_session_use(Host *h, rly_session *s);
 void host_listen(Host *h);
 /* Whether Ctrl-C was pressed since the last call. */
 bool host_was_interrupted(void);
-/* Reports the session's observations and frees it. */
+/* Reports the session's observations and frees it; RLY_RUNTIME where it could
+ * not write what it owed, such as the end of a trace. */
 rly_status host_session_free(Host *h, rly_session *s);
 /* Writes to stdout and remembers a failure. */
 void host_write(void *host, const char *text, size_t len);

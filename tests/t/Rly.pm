@@ -15,7 +15,7 @@ use Test::More;
 
 our @EXPORT = qw(rly rly_start rly_wait patiently gives slurp spew scratch
                  tensors safetensors json near is_release sample one_in
-                 without_notes);
+                 without_notes may_preload preloaded);
 
 my $rly = $ENV{RLY} or die "RLY is not set: these tests run by `make test`\n";
 my $dir = tempdir(CLEANUP => 1);
@@ -50,6 +50,18 @@ sub one_in {
   return @all if $ENV{SWEEP};
   $n *= 8 if !is_release();
   return @all[grep { ($_ - $first) % $n == 0 } 0 .. $#all];
+}
+
+# A library that comes before the system's, for LD_PRELOAD.  That of a sanitizer
+# has to come first.
+sub may_preload { return ($ENV{MODE} // '') !~ /asan|tsan/ }
+
+sub preloaded {
+  my ($name, $text) = @_;
+  my $source = spew(scratch("$name.c"), $text);
+  my $library = scratch("$name.so");
+  system('cc', '-w', '-shared', '-fPIC', '-o', $library, $source) == 0 or die;
+  return $library;
 }
 
 # --- Running ----------------------------------------------------------------

@@ -71,6 +71,43 @@ for my $way (@ways) {
     or diag "status $run->{status}: $run->{err}";
 }
 
+# A file is on the disk before it gets its name, and the name after that.
+SKIP: {
+  skip 'sanitizers come before what is preloaded', scalar @ways
+      if !may_preload();
+  my $said = scratch('said');
+  local $ENV{SAID} = $said;
+  my $library = preloaded('disk', <<'END');
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static void say(const char *what) {
+  int fd = open(getenv("SAID"), O_WRONLY | O_APPEND | O_CREAT, 0600);
+  write(fd, what, strlen(what));
+  close(fd);
+}
+int fsync(int fd) {
+  struct stat s;
+  fstat(fd, &s);
+  say(S_ISDIR(s.st_mode) ? "folder " : "file ");
+  return 0;
+}
+int rename(const char *from, const char *to) {
+  say("name ");
+  return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+END
+  for my $way (@ways) {
+    spew(path_of($way), $way->{old});
+    spew($said, '');
+    local $ENV{LD_PRELOAD} = $library;
+    rly(args_of($way));
+    is(slurp($said), 'file name folder ', "$way->{name}: on the disk in order");
+  }
+}
+
 for my $way (@ways) {
   my %found = (old => 0, new => 0);
   my @broken;

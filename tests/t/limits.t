@@ -166,20 +166,11 @@ like($tests->{out}, qr/\Anot ok 1 .*the command was ended: the time limit/s,
 like($tests->{out}, qr/not ok 2 .*the command was ended: .*\nok 3 /s,
      '... of one that prints without an end, too');
 
-# A library that comes before the system's.
-sub preloaded {
-  my ($name, $text) = @_;
-  my $source = spew(scratch("$name.c"), $text);
-  my $library = scratch("$name.so");
-  system('cc', '-w', '-shared', '-fPIC', '-o', $library, $source) == 0 or die;
-  return $library;
-}
-
 # Where no thread can be made a limit of time is not dropped in silence, and a
 # kernel works without threads.
 SKIP: {
   skip 'sanitizers come before what is preloaded', 2
-      if ($ENV{MODE} // '') =~ /asan|tsan/;
+      if !may_preload();
   local $ENV{LD_PRELOAD} = preloaded('none',
       "#include <errno.h>\nint pthread_create() { return EAGAIN; }\n");
   gives(rly('--timeout', '2', '-e', '1'), 3, '',
@@ -194,7 +185,7 @@ SKIP: {
 # does not lengthen the limit.
 SKIP: {
   skip 'sanitizers come before what is preloaded', 1
-      if ($ENV{MODE} // '') =~ /asan|tsan/;
+      if !may_preload();
   local $ENV{LD_PRELOAD} = preloaded('day', <<'END');
 #define _GNU_SOURCE
 #include <sys/syscall.h>

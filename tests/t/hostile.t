@@ -106,5 +106,26 @@ for my $what (sort keys %files) {
 }
 cmp_ok($count, '>=', is_release() ? 120 : 20, 'hostile programs and files');
 
+# Whoever writes a file of each format, or a state, needs no second copy of what
+# fills most of the memory; within_memory() would see it.
+my $most = spew("$dir/most.rly", <<'END');
+let @c = ref(full(1f, shape=[45000000]));
+def @step(%x: float32) -> float32 { %x }
+def @main() { ref_read(@c) }
+END
+for my $suffix (qw(npy npz safetensors params)) {
+  my $file = scratch("most.$suffix");
+  my $run = ended(60, 'run', $most, '--outputs', $file);
+  ok(!$run->{status} && -s $file > 180_000_000, "180 MB as .$suffix")
+    or diag($run->{err});
+  unlink $file;
+}
+my $frame = spew(scratch('frame'), pack 'f<', 1);
+my $state = scratch('most.state');
+my $run = ended(60, 'stream', $most, '--input', $frame, '--save-state', $state);
+ok(!$run->{status} && -s $state > 180_000_000, '180 MB as a state')
+  or diag($run->{err});
+unlink $state;
+
 within_memory();
 done_testing();

@@ -131,6 +131,9 @@ FLAGS_bench    := -O3
 FLAGS_kernels/simd/elementwise.c := \
   $(if $(findstring clang,$(CC)),,-fschedule-insns -fsched-pressure)
 endif
+# These inline less than xxHash insists on where it is not told so.
+FLAGS_lib/state_file.c := $(if $(filter -O0 -Og,$(OPT_$(MODE)) $(CFLAGS)),\
+                            -DXXH_NO_INLINE_HINTS)
 FLAGS_tests/lanes/avx2   := $(ISA_avx2)
 FLAGS_tests/lanes/avx512 := $(ISA_avx512)
 

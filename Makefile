@@ -589,7 +589,7 @@ conformance: all $(conf) ## both suites: what passes, what fails and why
 serial:         ## all in a build without OpenMP, and the kernels' tests
 	@$(MAKE) --no-print-directory B=build/serial OPENMP=0 all \
 	  $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
-	@prove $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
+	@prove -j$(shell nproc) $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
 
 # Both compilers' warnings are errors.  The syntax alone takes half a minute.
 CLANG_SRC = $(lib_src) $(isa_src) $(rly_src) $(unit_src) $(conf_src) \

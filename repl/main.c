@@ -202,7 +202,8 @@ int main(int argc, char **argv) {
   if (!choose_instruction_set()) return 1;
   Words words = {argc, argv, 1};
   rly_stack_run(run_words, &words);
-  if (!fflush(stdout) || words.status) return words.status;
+  bool written = !fflush(stdout) && !ferror(stdout);
+  if (written || words.status) return words.status;
   host_say_unwritten(errno);
   return 2;
 }

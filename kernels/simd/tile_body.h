@@ -44,20 +44,17 @@ VEC_FN void FN(sums_store)(const ProductBlock *b, const FN(Sums) * s, int rows,
     vf_store(b->c + i * b->c_row + column + v * V, (VF)s->at[i][v]);
 }
 
-VEC_FN void FN(fetch)(const ProductBlock *b, int64_t k) {
-  enum { GROUPS = PANEL / GROUP };
-  int64_t row = k / GROUPS, group = k % GROUPS;
-  __builtin_prefetch(b->ahead + row * b->ahead_row + group * GROUP, 0, 2);
-}
-
 /* Computes columns column .. column + n * V of one panel, over all of k. */
 VEC_FN void FN(strip)(const ProductBlock *b, int rows, int column, int n,
                       bool by_offset, bool fetches) {
   FN(Sums) s;
   FN(sums_start)(b, &s, rows, column, n);
-  const float *from = b->b + column, *a = b->a;
+  const float *from = b->b + column, *a = b->a, *ahead = b->ahead;
+  /* From a line of what is fetched to the next: a row has four. */
+  const int64_t steps[PANEL / GROUP] = {GROUP, GROUP, GROUP,
+                                        b->ahead_row - 3 * GROUP};
   for (int64_t k = 0; k < b->k; k++, a += b->a_step) {
-    if (fetches) FN(fetch)(b, k);
+    if (fetches) __builtin_prefetch(ahead, 0, 2), ahead += steps[k & 3];
     const float *x = from + (by_offset ? b->offsets[k] : k * b->b_row);
     VT column_of[STRIP_MAX];
     VEC_UNROLL

@@ -14,6 +14,7 @@
  *   before a body               expects LBRACE, not NUMBER
  *
  * The order of the tables is that of how sure they are. */
+#include <ctype.h>
 #include <string.h>
 
 #include "ir/foreign.h"
@@ -284,10 +285,22 @@ static const char *match_hint(const Parse *p) {
   return NULL;
 }
 
+/* Is the token the first one on its line? */
+static bool begins_line(const Parse *p) {
+  const SourceFile *source = p->builder.unit->source;
+  const char *text = source->text;
+  size_t at = p->token.span.lo - source->base;
+  while (at > 0 && (text[at - 1] == ' ' || text[at - 1] == '\t')) at--;
+  return at == 0 || text[at - 1] == '\n';
+}
+
 static const char *colon_hint(const Parse *p) {
+  if (p->token.kind != TK_COLON) return NULL;
   const SourceFile *source = p->builder.unit->source;
   char after = source->text[p->token.span.hi - source->base];
-  if (p->token.kind != TK_COLON || !ends_operand(p->previous.kind)) return NULL;
+  if (isalpha((unsigned char)after) && begins_line(p))
+    return "commands such as :help are for the prompt: rly repl";
+  if (!ends_operand(p->previous.kind)) return NULL;
   return after == ':'   ? "a list is written Cons(1, Cons(2, Nil))"
          : after == '=' ? "a variable is bound by let %x = 1; what a "
                           "cell holds is set by ref_write(%r, 1)"

@@ -170,7 +170,8 @@ static void recover(Parse *p) {
   bool stray = closes(p->token.kind) && !closes_open(p, p->token.kind);
   size_t depth = p->open.len + stray;
   for (; !is_last(p->token.kind) && !out_of_memory(p); read_token(p)) {
-    if (begins_item(p)) break;
+    /* Not in `:type`, a command of the prompt: no item follows a colon. */
+    if (begins_item(p) && p->previous.kind != TK_COLON) break;
     depth += opens(p->token.kind);
     if (closes(p->token.kind) && depth > 0) depth--;
     bool over = p->token.kind == TK_SEMI ||

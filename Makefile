@@ -131,7 +131,8 @@ FLAGS_bench    := -O3
 FLAGS_kernels/simd/elementwise.c := \
   $(if $(findstring clang,$(CC)),,-fschedule-insns -fsched-pressure)
 endif
-# These inline less than xxHash insists on where it is not told so.
+# Without optimisation gcc fails to inline what xxHash says must be inlined,
+# which is an error unless xxHash is told not to say so.
 FLAGS_lib/state_file.c := $(if $(filter -O0 -Og,$(OPT_$(MODE)) $(CFLAGS)),\
                             -DXXH_NO_INLINE_HINTS)
 FLAGS_tests/lanes/avx2   := $(ISA_avx2)

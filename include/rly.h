@@ -685,7 +685,8 @@ void rly_snapshot_free(rly_snapshot *snapshot);
 /* A session that goes on from here on its own.  `options` are its own, too. */
 rly_session *rly_session_fork(rly_session *s,
                               const rly_session_options *options);
-/* Every cell holds again what it would in a new session.
+/* Every cell holds again what it would in a new session.  Until that is so the
+ * session's memory holds the old contents and the new ones.
  * Gives: refused, runtime, limit, interrupted, misuse. */
 rly_status rly_session_reset(rly_session *s);
 

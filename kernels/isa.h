@@ -84,10 +84,10 @@ typedef struct ProductBlock {
   float *c;
   int64_t c_row;
   bool more; /* add to c; else start from +0 */
-  /* The memory that is used next, or NULL: step k asks the cache for a line of
-   * it, the GROUP of elements k % 4 of row k / 4, which has PANEL columns. */
+  /* The memory that is used next, in rows of PANEL columns, or NULL: step k
+   * asks the cache for a line of it, GROUP k % 4 of row k / 4. */
   const float *ahead;
-  int64_t ahead_row;
+  int64_t ahead_row; /* stride of its rows */
 } ProductBlock;
 typedef void BlockFn(const ProductBlock *b);
 

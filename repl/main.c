@@ -194,7 +194,8 @@ static void run_words(const rly_stack *stack, void *data) {
 
 /* SIGPIPE would end the process without a word when a reader goes; ignored, the
  * write fails with EPIPE and host_finish() decides.  The last fflush() is for
- * output that was printed without a host, such as help. */
+ * output that was printed without a host, such as help; musl drops a line that
+ * it could not write, of which ferror() alone tells. */
 int main(int argc, char **argv) {
   heap_is_own();
   signal(SIGPIPE, SIG_IGN);

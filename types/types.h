@@ -29,7 +29,8 @@ bool types_check(Program *p, Unit *unit);
 bool types_find_again(Program *p, Unit *unit);
 
 /* Does a value of the type hold tensors and nothing else: no function and no
- * cell?  `mem` is for the search alone. */
+ * cell?  A type variable that nothing has bound counts as data, since no value
+ * is of that type.  `mem` is for the search alone. */
 bool type_is_data(const Type *t, Mem *mem);
 
 /* --- Checks at run time (crossing.c) ------------------------------------- */

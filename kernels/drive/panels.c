@@ -84,9 +84,11 @@ static void convert_panel(const Matrix *b, int64_t k, int rows, int64_t n,
   }
 }
 
+/* The rows of a wide matrix lie on as many pages, beyond which the processor
+ * fetches nothing by itself, so each row is fetched before it is copied. */
 static void copy_rows(const Matrix *b, int64_t k, int rows, int64_t n,
                       int columns, float *panel, int width) {
-  enum { LATER = 8 };
+  enum { LATER = 8 }; /* rows from the one that is copied */
   for (int i = 0; i < rows; i++) {
     for (int j = 0; j < columns && i + LATER < rows; j += GROUP)
       __builtin_prefetch(element(b, k + i + LATER, n + j));
@@ -95,8 +97,6 @@ static void copy_rows(const Matrix *b, int64_t k, int rows, int64_t n,
   }
 }
 
-/* The rows of a wide matrix lie on as many pages, beyond which the processor
- * fetches nothing by itself, so rows are fetched before they are copied. */
 static void copy_panel(const Matrix *b, int64_t k, int rows, int64_t n,
                        int columns, float *panel, int width) {
   if (b->column_step == 1) {
@@ -198,7 +198,7 @@ static bool run_part(const OpCall *call, const Part *part, int64_t from,
   int64_t tiles = (to - from + TILE_ROWS - 1) / TILE_ROWS;
   if (tiles == 0) return true;
   int rows = (int)((to - from) / tiles);
-  int64_t longer = (to - from) % tiles; /* tiles with one row more */
+  int64_t longer = (to - from) % tiles; /* the last tiles: a row more */
   for (int64_t row = from; row < to; row += rows) {
     if (op_stopped(call)) return false;
     if (tiles-- == longer) rows++;
@@ -368,7 +368,7 @@ static bool run_long(const OpCall *call, Part *part, const Panels *b,
 /* A store to a line that is not in the cache has to read it first.  That takes
  * noticeable time where there are more results than the second-level cache
  * holds and the sums are short: a weight's gradient for a batch is such a
- * product. The shortest sums end before the lines come. */
+ * product.  The shortest sums end before the lines come. */
 static bool is_worth_fetching(const Product *p) {
   enum { LEAST = 32 };
   return !p->more && p->k >= LEAST && p->k <= BLOCK &&

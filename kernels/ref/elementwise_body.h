@@ -86,9 +86,10 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
     return (Out)(expression);                                    \
   }
 
-/* A store of a byte could change s->n, so that loops with results of bytes
- * become vectors where it is read once.  The reference does not do so: its
- * object would be half as large again. */
+/* What a loop counts to.  For all that the compiler knows a store of a byte
+ * changes s->n, so a loop whose results are bytes becomes vectors only where
+ * s->n is read once, before it.  The reference reads it at each element: with
+ * those vectors its object would be half as large again. */
 #if OVERLAID_ALONE
 #define COUNT count
 #else

@@ -106,8 +106,8 @@ for my $what (sort keys %files) {
 }
 cmp_ok($count, '>=', is_release() ? 120 : 20, 'hostile programs and files');
 
-# Whoever writes a file of each format, or a state, needs no second copy of what
-# fills most of the memory; within_memory() would see it.
+# A tensor that fills most of the memory is written, in each format and in a
+# state, without a second copy, which within_memory() would see.
 my $most = spew("$dir/most.rly", <<'END');
 let @c = ref(full(1f, shape=[45000000]));
 def @step(%x: float32) -> float32 { %x }

@@ -166,7 +166,7 @@ like($tests->{out}, qr/\Anot ok 1 .*the command was ended: the time limit/s,
 like($tests->{out}, qr/not ok 2 .*the command was ended: .*\nok 3 /s,
      '... of one that prints without an end, too');
 
-# Outputs, and a state, to a pipe that nobody reads.
+# Outputs and a state that are written to a pipe which nobody reads.
 my $unread = scratch('unread.npy');
 system('mkfifo', $unread) == 0 or die;
 times_out(qr/\A1f\n\z/, qr/E0703.*while writing the outputs/,

@@ -17,8 +17,8 @@ use Test::More;
 my $mode = $ENV{MODE} || 'release';
 my $oom = "build/$mode/tests/oom/oom";
 
-# The strides are the release build's where it is asked for all that samples
-# leave out (SWEEP); else twice as long, and in slow builds fourteen times.
+# The strides below are those of `make sweep`.  Else they are twice as long, and
+# in slow builds fourteen times.
 sub holds {
   my ($what, %flags) = @_;
   my $file = delete $flags{file};

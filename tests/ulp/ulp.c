@@ -17,7 +17,8 @@
 #include "base/sanitizer.h"
 #include "tests/lanes/lanes.h"
 
-/* The address sanitizer is slow, and says nothing of accuracy. */
+/* The address sanitizer is slow, and says nothing of accuracy, so that few
+ * operands do under it. */
 enum { BLOCK = 4096, SPARSE_STRIDE = SANITIZER_ADDRESS ? 16001 : 1009 };
 
 /* --- References -----------------------------------------------------------*/

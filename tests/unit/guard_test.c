@@ -211,7 +211,7 @@ static void run_case(const char *path) {
 }
 
 /* Under the address sanitizer, which takes ten times as long and sees most of
- * the same, every eighth case. */
+ * the same, only every eighth case runs. */
 enum { CASE_STRIDE = SANITIZER_ADDRESS ? 8 : 1 };
 
 static void run_all(void) {

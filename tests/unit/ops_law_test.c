@@ -217,9 +217,8 @@ static void at_length(const Law *law, const OpInfo *op, DType dtype,
   bench_close(&b);
 }
 
-/* float32 at each length, the others at some; under the address
- * sanitizer, which takes ten times as long, float32 at 1, 3, 7, 15 and so on.
- */
+/* float32 at each length, the others at some.  Under the address sanitizer,
+ * which takes ten times as long, float32 is at 1, 3, 7, 15 and so on. */
 static void at_lengths(const Law *law, const OpInfo *op) {
   for (size_t k = 0; k < LENGTH(float_dtypes); k++) {
     DType dtype = float_dtypes[k];

@@ -323,7 +323,7 @@ static void depth_takes_memory_only(void **state) {
   step_print(m, &w->out, step_result(m), 80);
   assert_int_equal(w->out.len, 3 * VALUE_SHOWN + 3);
   step_free(m);
-  m = machine(w, 2 << 20);
+  m = machine(w, DEPTH * (size_t)80);
   assert_int_equal(run(m, unit), STEP_LIMIT);
   assert_int_equal(step_fault(m)->code, E0701);
   step_free(m);

@@ -21,7 +21,7 @@
 
 enum { LOOKED_AT = 150, GONE_BACK = 40, PATH_SIZE = 512 };
 
-/* The address sanitizer is slow: every fourth program. */
+/* The address sanitizer is slow: under it only every fourth program runs. */
 enum { STRIDE = SANITIZER_ADDRESS ? 4 : 1 };
 
 static uint64_t steps_most = 1000000;

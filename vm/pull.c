@@ -96,6 +96,18 @@ static const Type *part_type(Session *s, const Both *at, int i) {
              : value_ctor_field(&s->store, at->type, at->v.obj->tag, i);
 }
 
+static bool other_shape(Session *s, const Tensor *value, const Tensor *g) {
+  StrBuf text;
+  strbuf_init(&text, s->mem);
+  strbuf_add(&text, "the adjoint of a value has its shape, ");
+  shape_print(&text, value->rank, value->shape);
+  strbuf_add(&text, ": this one has ");
+  shape_print(&text, g->rank, g->shape);
+  vm_fault(s, E0612, "%s", strbuf_text(&text));
+  strbuf_done(&text);
+  return false;
+}
+
 static bool seed_leaf(Sweep *w, const Both *at) {
   Session *s = w->s;
   bool varies = at->type->kind == TY_TENSOR &&
@@ -106,10 +118,9 @@ static bool seed_leaf(Sweep *w, const Both *at) {
   else g.tensor = tensor_from_bits(&s->store.heap, (DType)at->type->dtype, g);
   if (!g.obj) return vm_out_of_memory(s);
   if (!shapes_equal(dual_tensor(g), dual_tensor(at->v))) {
+    bool ok = other_shape(s, dual_tensor(at->v), dual_tensor(g));
     obj_drop(&s->store, g.obj);
-    return vm_fault(s, E0612,
-                    "the adjoint of a value has its shape: this one has "
-                    "another");
+    return ok;
   }
   return sweep_add(w, dual_record(at->v), dual_index(at->v), g,
                    (Value){.bits = 0});

@@ -156,6 +156,34 @@ static void test_sessions_at_once(void **state) {
   world_close(&w);
 }
 
+/* --- One context's diagnostics ------------------------------------------- */
+
+/* Each thread reports, and counts what all have reported so far. */
+static void *report_and_count(void *data) {
+  World *w = data;
+  size_t before = 0;
+  pthread_barrier_wait(&w->start);
+  for (int i = 0; i < ROUNDS; i++) {
+    rly_diagnostic_add(w->cx, "E0506", "said by one of many");
+    size_t total = rly_diagnostic_total(w->cx);
+    MUST(total > before && rly_diagnostic_count(w->cx) <= THREADS * ROUNDS);
+    before = total;
+    char *said = rly_diagnostics_text(w->cx, false);
+    MUST(said && strstr(said, "said by one of many"));
+    rly_text_free(w->cx, said);
+  }
+  return NULL;
+}
+
+static void test_reports_at_once(void **state) {
+  (void)state;
+  World w;
+  world_open(&w);
+  start_threads(&w, report_and_count);
+  assert_int_equal(rly_diagnostic_total(w.cx), THREADS * ROUNDS);
+  world_close(&w);
+}
+
 /* --- Traces ------------------------------------------------------------- */
 
 /* How often `what` stands in a file. */
@@ -359,6 +387,7 @@ static void test_sessions_without_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sessions_at_once),
+      cmocka_unit_test(test_reports_at_once),
       cmocka_unit_test(test_traces_at_once),
       cmocka_unit_test(test_one_session),
       cmocka_unit_test(test_callback),

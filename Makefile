@@ -46,6 +46,7 @@ PACKAGES       := gcc g++ libc6-dev perl re2c lemon libjansson-dev libzip-dev \
                   pkgconf clang-format
 BENCH_PACKAGES := lua5.4 ocaml-nox libopenblas-dev
 GUIDED_PACKAGES := clang libclang-rt-dev
+MEMCHECK_PACKAGES := valgrind
 TIDY_PACKAGES  := clang-tidy
 BROWSER_PACKAGES := chromium
 GRAPH_PACKAGES := graphviz
@@ -551,6 +552,9 @@ deps-deb:       ## install what `make deb` needs
 
 deps-guided:    ## install the compiler and the fuzzer of `make guided`
 	@.ci/deps $(GUIDED_PACKAGES)
+
+deps-memcheck:  ## install the checker of memory that a test runs programs under
+	@.ci/deps $(MEMCHECK_PACKAGES)
 
 deps-tidy:      ## install what `make tidy` asks
 	@.ci/deps $(TIDY_PACKAGES)

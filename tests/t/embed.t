@@ -19,7 +19,7 @@ my $folder = dirname($ENV{RLY});
 my $build = abs_path($folder);
 my $mode = $ENV{MODE} // 'release';
 my $cc = $ENV{CC} // 'cc';
-my %flags = (asan => '-fsanitize=address,undefined', cov => '--coverage');
+my %flags = (asan => '-fsanitize=address,undefined', cov => '-lgcov');
 my $flags = '-std=c11 -Wall -Wextra -Werror ' . ($flags{$mode} // '');
 my @charlm = map { "examples/charlm/charlm.$_" } qw(rly safetensors);
 

@@ -13,7 +13,7 @@ use Test::More;
 my $build = abs_path(dirname($ENV{RLY}));
 my $mode = $ENV{MODE} // 'release';
 my $cc = $ENV{CC} // 'cc';
-my %flags = (asan => '-fsanitize=address,undefined', cov => '--coverage');
+my %flags = (asan => '-fsanitize=address,undefined', cov => '-lgcov');
 my $flags = '-std=c11 -Wall -Wextra -Werror ' . ($flags{$mode} // '');
 my $folder = scratch('folder');
 mkdir $folder;

@@ -274,6 +274,7 @@ static const LiveAt *live_at(const Function *f, uint32_t unit) {
  */
 CodePlace code_place(Code *c, const Word *at) {
   CodePlace place = {.span = SPAN_NONE};
+  if (!at) return place;
   if (at->op == INS_lower) {
     place.function = at[1].function;
     return place;

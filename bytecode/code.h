@@ -272,7 +272,8 @@ typedef struct CodePlace {
   Span span;                /* SPAN_NONE: the function is not lowered yet */
   const LiveAt *live;       /* NULL: nothing is */
 } CodePlace;
-/* Takes the lock: other sessions may be lowering other functions. */
+/* Takes the lock: other sessions may be lowering other functions.  NULL:
+ * nothing has run yet. */
 CodePlace code_place(Code *c, const Word *at);
 
 /* The parts of a closure (instance.h has the layout): its function, and the

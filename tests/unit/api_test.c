@@ -626,6 +626,23 @@ static void test_interrupted_text(void **state) {
   guest_end(&g);
 }
 
+/* Likewise in a session that has run nothing, so that the report has no place.
+ */
+static void test_interrupted_before_any_run(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "def @main() { 7 }");
+  rly_value *v =
+      rly_value_of_elements(g.session, "int32", 0, NULL, &(int32_t){7});
+  rly_session_interrupt(g.session);
+  assert_null(rly_value_json(v));
+  assert_session_said(&g, "error[E0704]: interrupted");
+  rly_value_free(call(&g, "main")); /* which forgets the request */
+  assert_text(&g, rly_value_text(v), "7");
+  rly_value_free(v);
+  guest_end(&g);
+}
+
 /* An interrupt between runs is forgotten, but by a session that listens; there
  * it stops one run, and is forgotten at the next prompt. */
 static void test_interrupts_between_runs(void **state) {
@@ -1648,6 +1665,7 @@ int main(void) {
       cmocka_unit_test(test_equality_of_cycles),
       cmocka_unit_test(test_large_value),
       cmocka_unit_test(test_interrupted_text),
+      cmocka_unit_test(test_interrupted_before_any_run),
       cmocka_unit_test(test_interrupts_between_runs),
       cmocka_unit_test(test_sessions_are_apart),
       cmocka_unit_test(test_small_view_of_much),

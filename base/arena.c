@@ -29,12 +29,19 @@ struct ArenaChunk {
 
 void arena_init(Arena *a, Mem *mem) { *a = (Arena){.mem = mem}; }
 
-void arena_done(Arena *a) {
-  for (ArenaChunk *c = a->chunks, *next; c; c = next) {
-    next = c->next;
+/* Frees chunks until `last`, which it gives back. */
+static ArenaChunk *free_until(Arena *a, ArenaChunk *c, ArenaChunk *last) {
+  while (c != last) {
+    ArenaChunk *next = c->next;
     if (c->reserve) mem_reserve_return(a->mem, c->reserve, c->size);
     else mem_free(a->mem, c, c->size);
+    c = next;
   }
+  return last;
+}
+
+void arena_done(Arena *a) {
+  free_until(a, a->chunks, NULL);
   arena_init(a, a->mem);
 }
 
@@ -51,6 +58,24 @@ void arena_reset(Arena *a) {
   size_t used = (size_t)(a->next - (char *)(c + 1));
   if (used) memset(c + 1, 0, used);
   a->next -= used;
+}
+
+ArenaMark arena_mark(const Arena *a) {
+  return (ArenaMark){.open = a->chunks,
+                     .older = a->chunks ? a->chunks->next : NULL,
+                     .next = a->next,
+                     .end = a->end};
+}
+
+/* Chunks made since stand before the one that was open then, and those of big
+ * requests after it. */
+void arena_release(Arena *a, ArenaMark mark) {
+  char *used = a->chunks == mark.open ? a->next : mark.end;
+  a->chunks = free_until(a, a->chunks, mark.open);
+  if (mark.open) mark.open->next = free_until(a, mark.open->next, mark.older);
+  if (used > mark.next) memset(mark.next, 0, (size_t)(used - mark.next));
+  a->next = mark.next;
+  a->end = mark.end;
 }
 
 static ArenaChunk *chunk_new(Mem *mem, size_t size) {

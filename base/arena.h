@@ -20,6 +20,15 @@ void arena_done(Arena *a);
 /* Releases all allocations; may keep a small chunk for reuse. */
 void arena_reset(Arena *a);
 
+/* A point in time.  What has been allocated since is released alone: of two
+ * marks the later one first. */
+typedef struct ArenaMark {
+  ArenaChunk *open, *older; /* the newest chunk, and the one after it */
+  char *next, *end;
+} ArenaMark;
+ArenaMark arena_mark(const Arena *a);
+void arena_release(Arena *a, ArenaMark mark);
+
 /* Zeroed, 8-byte aligned memory.  Requests up to MEM_SMALL do not fail (mem.h
  * says why, and what happens when even the reserve is spent); larger ones may
  * return NULL. */

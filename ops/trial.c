@@ -210,8 +210,9 @@ static const char *what_differs(const RuleType *a, const RuleType *b) {
 }
 
 /* The operands that a rule fills in are joined, too: a weight's shape may
- * depend on the value. */
-static bool try_once(Trial *t) {
+ * depend on the value.  `*keeps`: something that the rule made is needed after
+ * the trial. */
+static bool learn(Trial *t, bool *keeps) {
   RuleCall one = *t->call;
   set(t);
   t->runs++;
@@ -222,14 +223,14 @@ static bool try_once(Trial *t) {
   RuleStatus status = rule_run(&one);
   t->waits |= status == RULE_WAIT;
   if (status == RULE_ERROR && !t->refused) {
-    t->refused = true;
+    *keeps = t->refused = true;
     t->bad = one;
   }
   if (status != RULE_OK) return false;
   bool partial = leaves_out(t);
   if (t->any && partial && !t->partial) return true;
   if (!t->any || partial != t->partial) {
-    t->any = true;
+    *keeps = t->any = true;
     t->partial = partial;
     t->good = one;
     return true;
@@ -238,7 +239,7 @@ static bool try_once(Trial *t) {
   RuleType before = t->good.result;
   if (!join(&t->good.result, &one.result)) {
     const Open *open = &t->open[t->changed];
-    t->splits = true;
+    *keeps = t->splits = true;
     rule_error(&t->good, E0111, open->value.operand,
                "`%s` decides %s, and is not known before the program runs",
                attr_name_text(t->call->op->attrs[open->index].name),
@@ -251,8 +252,25 @@ static bool try_once(Trial *t) {
   return true;
 }
 
+/* One trial; false where the rule does not take the choices. */
+static bool try_once(Trial *t) {
+  Arena *arena = t->call->arena;
+  ArenaMark before = arena_mark(arena);
+  bool keeps = false, takes = learn(t, &keeps);
+  if (!keeps) arena_release(arena, before);
+  return takes;
+}
+
+/* The check ends: time and memory that run out are one flag (lib/program.c).
+ * Some calls are tried for seconds. */
+static bool check_ends(const RuleCall *c) {
+  return mem_exhausted(c->arena->mem);
+}
+
 /* Nothing more is to be learnt. */
-static bool is_settled(const Trial *t) { return t->waits || t->splits; }
+static bool is_settled(const Trial *t) {
+  return t->waits || t->splits || check_ends(t->call);
+}
 
 /* --- Which values are tried ----------------------------------------------- */
 
@@ -468,7 +486,7 @@ static RuleStatus each_length(RuleCall *c, int open) {
   for (int n = 0; n < trials; n++) {
     RuleCall one = *c;
     Attrs *attrs = attrs_shared(c->arena, c->op, c->attrs);
-    if (!attrs) return RULE_WAIT;
+    if (!attrs || check_ends(c)) return RULE_WAIT;
     set_lengths(c, attrs, open > LENGTH_PAIRS ? n * (LENGTHS_TRIED + 1) : n);
     one.attrs = attrs;
     one.args =
@@ -566,7 +584,7 @@ static RuleStatus try_ranks(RuleCall *c, const Unranked *u, RuleType *args) {
     RuleCall one = *c;
     set_ranks(u, n, apart);
     one.args = arena_copy(c->arena, args, size);
-    if (!one.args) return RULE_WAIT;
+    if (!one.args || check_ends(c)) return RULE_WAIT;
     RuleStatus status = try_lengths(&one);
     if (status == RULE_WAIT) return RULE_WAIT;
     if (status == RULE_ERROR) {

@@ -178,6 +178,39 @@ static void arena_memory_is_zeroed_and_apart(void **state) {
   unit_mem_done(&m);
 }
 
+/* What stands before a mark stays as it is, and what is given after a release
+ * is zeroed and takes no more than it did the first time. */
+static void arena_goes_back_to_a_mark(void **state) {
+  (void)state;
+  Mem m;
+  Arena a;
+  arena_init(&a, unit_mem(&m));
+  uint64_t random = 1;
+  for (int i = 0; i < 200; i++) {
+    ArenaMark mark = arena_mark(&a);
+    size_t live = m.live;
+    for (int k = 0; k < 20; k++) {
+      size_t size = unit_random(&random) % (k % 10 ? 900 : 200000);
+      char *p = arena_alloc(&a, size);
+      assert_true(all_zero(p, size));
+      memset(p, 0xAB, size);
+    }
+    arena_release(&a, mark);
+    assert_int_equal(m.live, live);
+    char *kept = arena_alloc(&a, 100);
+    assert_true(all_zero(kept, 100));
+    memset(kept, 0xCD, 100);
+    if (i % 3) arena_alloc(&a, MEM_SMALL + 1);
+    mark = arena_mark(&a);
+    memset(arena_alloc(&a, 3000), 0xAB, 3000);
+    arena_release(&a, mark);
+    for (int k = 0; k < 100; k++)
+      assert_int_equal((unsigned char)kept[k], 0xCD);
+  }
+  arena_done(&a);
+  unit_mem_done(&m);
+}
+
 /* Beyond the limit, small requests are granted as before. */
 static void arena_goes_beyond_the_limit(void **state) {
   (void)state;
@@ -958,6 +991,7 @@ int main(void) {
       cmocka_unit_test(mem_aligns),
       cmocka_unit_test(heap_lies_in_huge_pages),
       cmocka_unit_test(arena_memory_is_zeroed_and_apart),
+      cmocka_unit_test(arena_goes_back_to_a_mark),
       cmocka_unit_test(arena_goes_beyond_the_limit),
       cmocka_unit_test(arena_draws_on_the_reserve),
       cmocka_unit_test(children_count_in_their_parents),

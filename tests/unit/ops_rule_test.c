@@ -329,6 +329,37 @@ static void rows_are_complete(void **state) {
   }
 }
 
+/* --- Trials -------------------------------------------------------------- */
+
+/* `transpose` of an unknown rank by a list of unknown length: a thousand
+ * trials, of which each gives back what it took.  Where memory has run out, or
+ * time (lib/program.c), there are no more. */
+static void trials_end_and_take_no_memory(void **state) {
+  (void)state;
+  RuleBench b;
+  open_bench(&b);
+  Attrs *attrs = attrs_new(&b.arena, op_info(OP_TRANSPOSE));
+  AttrValue *axes = (AttrValue *)attr_get(attrs, ATTR_axes);
+  *axes = (AttrValue){.state = AV_SET, .operand = 1, .count = COUNT_UNKNOWN};
+  RuleType args[] = {
+      {.kind = RT_TENSOR, .dtype = DT_FLOAT32, .rank = RANK_ANY},
+      {.kind = RT_TENSOR, .dtype = DT_INT64, .rank = 1, .dims = {DIM_ANY}}};
+  RuleCall c = {.op = op_info(OP_TRANSPOSE),
+                .attrs = attrs,
+                .count = 2,
+                .args = args,
+                .dims = b.dims,
+                .arena = &b.arena};
+  RuleCall again = c;
+  size_t before = b.mem.live;
+  assert_int_equal(rule_try(&c), RULE_OK);
+  assert_int_equal(c.result.rank, RANK_ANY);
+  assert_true(b.mem.live - before < 1 << 20);
+  mem_raise_exhausted(&b.mem);
+  assert_int_equal(rule_try(&again), RULE_WAIT);
+  close_bench(&b);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(broadcasting),
@@ -338,6 +369,7 @@ int main(void) {
       cmocka_unit_test(making_and_looking_up),
       cmocka_unit_test(names_and_arguments),
       cmocka_unit_test(rows_are_complete),
+      cmocka_unit_test(trials_end_and_take_no_memory),
   };
   return RUN_TESTS(tests);
 }

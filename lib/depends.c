@@ -61,10 +61,16 @@ static bool first_time(Finder *f, const void *what) {
   return true;
 }
 
+/* A text that the key of the step at hand is a hash of. */
+static void add_to_key(Finder *f, Span text) {
+  f->hash = add_text(f, f->hash, text);
+  VEC_PUSH(&f->d->steps.data[f->at].texts, text);
+}
+
 /* The text in which the name stands is the definition's. */
 static void add_definition(Finder *f, Span name) {
   const Item *item = ptrmap_get(&f->items, first_byte(name));
-  if (item) f->hash = add_text(f, f->hash, item->span);
+  if (item) add_to_key(f, item->span);
   else f->unknown = true;
 }
 
@@ -144,7 +150,7 @@ static void reach(Finder *f, int at) {
   ptrmap_init(&f->seen, f->d->mem);
   f->at = at;
   f->hash = hash_add(f->common, strbuf_text(&type), type.len);
-  f->hash = add_text(f, f->hash, step->span);
+  add_to_key(f, step->span);
   VEC_PUSH(&f->todo, step->expr);
   while (f->todo.len) reach_from(f, VEC_POP(&f->todo));
   needs->key = f->hash;
@@ -158,18 +164,17 @@ static void reach(Finder *f, int at) {
 /* The classes are whole now.  `last` has the last step of each, by its root. */
 static void make_key(Finder *f, int at, int *last) {
   StepNeeds *needs = &f->d->steps.data[at];
-  needs->before = NO_STEP;
+  needs->family = root_of(f, at);
   for (size_t i = 0; i < needs->values.len; i++) {
     int value = needs->values.data[i];
     if (value < at)
       needs->key = hash_add_word(needs->key, f->d->steps.data[value].key);
   }
   if (!f->touches.data[at]) return;
-  int root = root_of(f, at);
-  needs->before = last[root];
+  needs->before = last[needs->family];
   if (needs->before != NO_STEP)
     needs->key = hash_add_word(needs->key, f->d->steps.data[needs->before].key);
-  last[root] = at;
+  last[needs->family] = at;
 }
 
 static void make_keys(Finder *f) {
@@ -223,6 +228,7 @@ static void add_unit(Finder *f, const Unit *u) {
   for (int i = 0; i < u->step_count; i++) {
     const Step *step = &u->steps[i];
     StepNeeds needs = {.step = step, .before = NO_STEP};
+    VEC_INIT(&needs.texts, f->d->mem);
     VEC_INIT(&needs.values, f->d->mem);
     VEC_PUSH(&f->root, (int)f->d->steps.len);
     VEC_PUSH(&f->d->steps, needs);
@@ -231,18 +237,19 @@ static void add_unit(Finder *f, const Unit *u) {
   }
 }
 
-static void find_common(Finder *f) {
+static void find_common(Finder *f, bool cells) {
   const rly_program *p = f->session->program;
   f->common = HASH_EMPTY;
   add_string(f, rly_version());
   add_word(f, (uint64_t)f->session->options.width);
   add_word(f, f->ir->float64);
   add_word(f, f->ir->loose);
+  add_word(f, cells);
   for (size_t i = 0; i < p->bound.len; i++) add_bound(f, &p->bound.data[i]);
   for (const Unit *u = f->ir->units; u; u = u->next) add_unit(f, u);
 }
 
-bool depends_find(rly_session *s, Depends *d) {
+bool depends_find(rly_session *s, bool cells, Depends *d) {
   Program *ir = s->program->ir;
   Finder f = {.session = s, .ir = ir, .d = d};
   *d = (Depends){.mem = s->mem};
@@ -252,7 +259,7 @@ bool depends_find(rly_session *s, Depends *d) {
   VEC_INIT(&f.todo, d->mem);
   ptrmap_init(&f.items, d->mem);
   ptrmap_init(&f.step_of, d->mem);
-  find_common(&f);
+  find_common(&f, cells);
   for (size_t i = 0; i < d->steps.len && !mem_exhausted(d->mem); i++)
     reach(&f, (int)i);
   bool known = !f.unknown && !ir->hosts && !mem_exhausted(d->mem);
@@ -266,7 +273,10 @@ bool depends_find(rly_session *s, Depends *d) {
 }
 
 void depends_done(Depends *d) {
-  for (size_t i = 0; i < d->steps.len; i++) VEC_DONE(&d->steps.data[i].values);
+  for (size_t i = 0; i < d->steps.len; i++) {
+    VEC_DONE(&d->steps.data[i].texts);
+    VEC_DONE(&d->steps.data[i].values);
+  }
   VEC_DONE(&d->steps);
 }
 

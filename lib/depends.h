@@ -13,8 +13,13 @@ typedef struct StepNeeds {
    * of the definitions that it reaches, the keys of the values that it reaches
    * and of the step before that may have changed the same cells. */
   uint64_t key;
+  VEC(Span)
+  texts;           /* what the key is a hash of: its text, then those of the
+                      definitions that it reaches, in an order that the texts
+                      decide */
   VEC(int) values; /* the steps of the session's values that it reaches */
   int before;      /* the step before, among those of the same cells; or none */
+  int family;      /* the same number for steps that may share cells */
 } StepNeeds;
 
 typedef struct Depends {
@@ -22,9 +27,10 @@ typedef struct Depends {
   VEC(StepNeeds) steps; /* of all units, in the order of evaluation */
 } Depends;
 
-/* False when the keys do not tell all, since the host has operators of its own
+/* The keys are others where the contents of cells are followed.  False when the
+ * keys do not tell all, since the host has operators of its own
  * or memory ran out.  depends_done() is due in any case. */
-bool depends_find(rly_session *s, Depends *d);
+bool depends_find(rly_session *s, bool cells, Depends *d);
 void depends_done(Depends *d);
 
 /* Adds to the steps that are to run, a flag each, those that must run for

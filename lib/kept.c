@@ -1,14 +1,21 @@
 /* Runs that evaluate only what an edit has changed.
  *
  * For each step the text of a run has a record under the step's key
- * (depends.h): the values that it showed, as lines, and what it printed.
+ * (depends.h): the values that it showed, as lines, what it printed, and what
+ * it did to cells.
  *
  *   rly kept: 2 of 5 steps ran
- *   5a0c1e7f00c0ffee 9            key, length of the record
+ *   5a0c1e7f00c0ffee 35           key, length of the record
  *   v 2                           a value, length
  *   42
  *   p 1                           printed text, length
  *   !
+ *   m 9                           a place that made cells, length
+ *   1 0 5 6 1
+ *   c 9                           a cell, length
+ *   0 1 2 1
+ *   7
+ *   8
  *
  * A step whose key has a record is not evaluated: the record says what it would
  * say.  A step without one is, and with it what it needs: the values that it
@@ -19,12 +26,14 @@
  *
  * A run that fails leaves the records of the run before, too: what was not
  * reached this time may be there again when the mistake is mended. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/depends.h"
 #include "lib/kept.h"
+#include "observe/observe.h"
 
 enum { KEPT_MOST = 16 << 20 }; /* bytes of records */
 
@@ -127,27 +136,137 @@ static void leave(Keeper *k) {
   k->run->now_len = now ? len : 0;
 }
 
+/* --- Cells ---------------------------------------------------------------- */
+
+/* Where a place stands, in words that mean the same to each step of the same
+ * key: in which of the texts of which step, counted back along `before`.  So it
+ * is found again when lines above it have come and gone.
+ *
+ *   def @new(%x: int32) { ref(%x) }
+ *   let %f = fn () { @new(1) };    ref(%x) is 0 1 22 6: the second of its texts
+ *   %f();                          ... 1 1 22 6: that of the step before */
+typedef struct PlaceWords {
+  uint64_t back, text, from, len;
+} PlaceWords;
+
+static bool stands_in(Span place, Span text) {
+  return text.lo <= place.lo && place.hi <= text.hi;
+}
+
+/* Reads so many numbers, each after a blank or at the beginning; NULL, or what
+ * stands after them. */
+static const char *read_numbers(const char *text, size_t count, uint64_t *to) {
+  for (size_t i = 0; i < count; i++) {
+    char *end;
+    to[i] = strtoull(text, &end, 10);
+    if (end == text) return NULL;
+    text = end;
+  }
+  return text;
+}
+
+/* False where it stands in none of them: in the user's text of a gradient, for
+ * one. */
+static bool words_of(const Depends *d, int step, Span place, PlaceWords *w) {
+  for (w->back = 0; step != NO_STEP; step = d->steps.data[step].before) {
+    const StepNeeds *needs = &d->steps.data[step];
+    for (w->text = 0; w->text < needs->texts.len; w->text++) {
+      Span text = needs->texts.data[w->text];
+      w->from = place.lo - text.lo;
+      w->len = place.hi - place.lo;
+      if (stands_in(place, text)) return true;
+    }
+    w->back++;
+  }
+  return false;
+}
+
+static Span place_of(const Depends *d, int step, PlaceWords w) {
+  for (; w.back && step != NO_STEP; w.back--) step = d->steps.data[step].before;
+  if (step == NO_STEP || w.text >= d->steps.data[step].texts.len)
+    return SPAN_NONE;
+  Span text = d->steps.data[step].texts.data[w.text];
+  if (w.from > text.hi - text.lo || w.len > text.hi - text.lo - w.from)
+    return SPAN_NONE;
+  return (Span){text.lo + (uint32_t)w.from,
+                text.lo + (uint32_t)(w.from + w.len)};
+}
+
+/* m: a place and how many cells the step made there.  False: the place has no
+ * words. */
+static bool keep_maker(Keeper *k, int step, const CellMaker *m, StrBuf *part) {
+  PlaceWords w;
+  if (!words_of(&k->depends, step, m->place, &w)) return false;
+  VEC_CLEAR(part);
+  strbuf_addf(part, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+              w.back, w.text, w.from, w.len, m->made);
+  add_part(&k->record, "m", strbuf_text(part), part->len);
+  return true;
+}
+
+/* Which of the step's places made the cell, from 1; 0: it was there before. */
+static size_t maker_number(const StepCells *cells, const CellHistory *h) {
+  for (size_t i = 0; !h->before && i < cells->makers.len; i++)
+    if (cells->makers.data[i] == h->maker) return i + 1;
+  return 0;
+}
+
+/* c: the cell's number in its family, the place that made it, the count of its
+ * contents after the step, one in how many is kept; then those of the step, and
+ * the last. */
+static void keep_cell(Keeper *k, const StepCells *cells, const CellHistory *h,
+                      StrBuf *part) {
+  VEC_CLEAR(part);
+  strbuf_addf(part, "%zu %zu %" PRIu64 " %" PRIu64 "\n", h->number,
+              maker_number(cells, h), h->count, h->every);
+  for (size_t i = 0; i < h->values.len; i++)
+    if (i * h->every >= h->before)
+      strbuf_addf(part, "%s\n", h->values.data[i].text);
+  if (h->count) strbuf_addf(part, "%s\n", h->last.text);
+  add_part(&k->record, "c", strbuf_text(part), part->len);
+}
+
+static bool keep_cells(Keeper *k, int step) {
+  const StepCells *cells = session_step_cells(k->session->vm);
+  StrBuf part;
+  strbuf_init(&part, k->now.mem);
+  bool found = true;
+  for (size_t i = 0; i < cells->makers.len && found; i++)
+    found = keep_maker(k, step, cells->makers.data[i], &part);
+  for (size_t i = 0; i < cells->cells.len && found; i++)
+    keep_cell(k, cells, cells->cells.data[i], &part);
+  strbuf_done(&part);
+  return found;
+}
+
+/* What the parts `m` and `c` of a record say is said to the session.  A record
+ * that another program wrote may say anything. */
+static void say_maker(Keeper *k, int step, const char *text) {
+  uint64_t n[5];
+  if (!read_numbers(text, 5, n)) return;
+  Span place =
+      place_of(&k->depends, step, (PlaceWords){n[0], n[1], n[2], n[3]});
+  if (span_exists(place)) session_cells_made(k->session->vm, place, n[4]);
+}
+
+static void say_cell(Keeper *k, const char *text, size_t len) {
+  Session *vm = k->session->vm;
+  const StepCells *cells = session_step_cells(vm);
+  uint64_t n[4]; /* number, maker, count, every */
+  const char *lines = read_numbers(text, 4, n);
+  if (!lines || *lines++ != '\n' || n[1] > cells->makers.len) return;
+  CellMaker *maker = n[1] ? cells->makers.data[n[1] - 1] : NULL;
+  CellHistory *h = session_cell(vm, maker, n[0]);
+  if (h)
+    session_cell_held(vm, h, n[2], n[3], lines, len - (size_t)(lines - text));
+}
+
 /* --- One step ------------------------------------------------------------- */
 
 static void print_and_keep(void *keeper, const char *text, size_t len) {
   Keeper *k = keeper;
   add_part(&k->record, "p", text, len);
   if (k->hooks.write) k->hooks.write(k->hooks.data, text, len);
-}
-
-/* Says what the record says. */
-static void say(Keeper *k, const Step *step, const Record *r) {
-  const char *at = r->text, *end = at + r->len, *word, *text;
-  StrBuf line;
-  strbuf_init(&line, k->now.mem);
-  for (size_t len; next_part(&at, end, &word, &text, &len);) {
-    VEC_CLEAR(&line);
-    strbuf_add_len(&line, text, len);
-    if (*word == 'v')
-      k->run->value(k->run->data, step->span, strbuf_text(&line));
-    else if (k->hooks.write) k->hooks.write(k->hooks.data, text, len);
-  }
-  strbuf_done(&line);
 }
 
 static void show_and_keep(Keeper *k, const Step *step, rly_value *v) {
@@ -173,17 +292,36 @@ static RunStatus evaluate(Keeper *k, const Step *step) {
   return session_stopped(s->vm, step->span);
 }
 
-static RunStatus run_step(Keeper *k, const StepNeeds *needs, bool runs) {
+/* Says what the record says. */
+static RunStatus say(Keeper *k, int at, const Record *r) {
+  const char *from = r->text, *end = from + r->len, *word, *text;
+  const Step *step = k->depends.steps.data[at].step;
+  StrBuf part;
+  strbuf_init(&part, k->now.mem);
+  for (size_t len; next_part(&from, end, &word, &text, &len);) {
+    VEC_CLEAR(&part);
+    strbuf_add_len(&part, text, len);
+    text = strbuf_text(&part);
+    if (*word == 'v') k->run->value(k->run->data, step->span, text);
+    else if (*word == 'm' && k->run->cells) say_maker(k, at, text);
+    else if (*word == 'c' && k->run->cells) say_cell(k, text, part.len);
+    else if (*word == 'p' && k->hooks.write)
+      k->hooks.write(k->hooks.data, text, part.len);
+  }
+  strbuf_done(&part);
+  strbuf_add_len(&k->record, r->text, r->len);
+  return session_stopped(k->session->vm, step->span);
+}
+
+static RunStatus run_step(Keeper *k, int at, bool runs) {
+  const StepNeeds *needs = &k->depends.steps.data[at];
   Record *r = record_of(k, needs->key);
   VEC_CLEAR(&k->record);
-  if (!runs) {
-    say(k, needs->step, r);
-    strbuf_add_len(&k->record, r->text, r->len);
-  } else {
-    k->run->run++;
-    RunStatus status = evaluate(k, needs->step);
-    if (status != RUN_OK) return status;
-  }
+  if (k->run->cells) session_cells_begin(k->session->vm, (size_t)needs->family);
+  k->run->run += runs;
+  RunStatus status = runs ? evaluate(k, needs->step) : say(k, at, r);
+  if (status != RUN_OK) return status;
+  if (runs && k->run->cells && !keep_cells(k, at)) return RUN_OK;
   keep(k, needs->key, strbuf_text(&k->record), k->record.len);
   if (r) r->used = true;
   return RUN_OK;
@@ -213,7 +351,7 @@ static rly_status run_steps(Keeper *k) {
   keeping.data = k;
   k->hooks = session_swap_hooks(vm, keeping);
   for (size_t i = 0; i < d->steps.len && status == RUN_OK; i++)
-    status = run_step(k, &d->steps.data[i], runs[i]);
+    status = run_step(k, (int)i, runs[i]);
   session_swap_hooks(vm, k->hooks);
   free(runs);
   return status_of_run(status);
@@ -229,7 +367,8 @@ static rly_status run_kept(rly_session *s, KeptRun *run) {
   VEC_INIT(&k.records, s->mem);
   strbuf_init(&k.now, s->mem);
   strbuf_init(&k.record, s->mem);
-  bool known = depends_find(s, &k.depends) && !session_limits(s->vm).max_steps;
+  bool known = depends_find(s, run->cells, &k.depends) &&
+               !session_limits(s->vm).max_steps;
   run->steps = k.depends.steps.len;
   if (known) read_records(&k);
   status = run_steps(&k);

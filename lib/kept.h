@@ -11,8 +11,9 @@
 typedef struct KeptRun {
   const char *was; /* what the last run left; NULL or "": nothing */
   size_t was_len;
-  char *now; /* what this one leaves, `now_len` bytes; owned: free() it.  NULL:
-                memory ran out */
+  bool cells; /* session_follow_cells() has been called */
+  char *now;  /* what this one leaves, `now_len` bytes; owned: free() it.  NULL:
+                 memory ran out */
   size_t now_len;
   size_t steps, run; /* how many steps the program has, and how many ran */
   /* Receives the value of an expression, which stands at `place`, as a line. */

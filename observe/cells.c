@@ -13,47 +13,91 @@
  *                                    0 2 4 6     every 2
  *                                    0 4 8       every 4
  *
- * Cells that differentiated code makes for itself are not followed. */
+ * Cells that differentiated code makes for itself are not followed.
+ *
+ * A host that runs a program step by step may leave steps out and say instead
+ * what they did when they ran before (lib/kept.c).  So that this is the
+ * same whatever other steps do now, cells have numbers within families of
+ * steps that share cells, and of each place the first few cells of each step
+ * are followed, which are at least those that will be shown. */
 #include <stdio.h>
+#include <string.h>
 
 #include "observe/observer.h"
 #include "value/show.h"
 
 enum { CELLS_MOST = 8, FRAMES_MOST = 64, NODES_MOST = 20 };
 
-/* The cells of one place. */
-typedef struct Maker {
-  Span span;
-  size_t count; /* of the cells, also those that are not followed */
-  CellHistory *cells[CELLS_MOST];
-} Maker;
+typedef VEC(CellHistory *) Histories;
 
 struct Cells {
   Mem *mem;
-  VEC(Maker *) makers; /* by their first cells */
-  PtrMap by_start;     /* the first byte of a place -> its Maker */
-  PtrMap followed;     /* RefCell -> its CellHistory */
+  VEC(CellMaker *) makers; /* by their first cells */
+  PtrMap by_start;         /* the first byte of a place -> its maker */
+  PtrMap followed;         /* RefCell -> its CellHistory */
+  VEC(Histories) families;
+  size_t family; /* of the step at hand */
+  StepCells step;
 };
+
+/* Of what the step at hand did, nothing yet. */
+static void begin_step(Cells *c) {
+  for (size_t i = 0; i < c->step.makers.len; i++)
+    c->step.makers.data[i]->made = 0;
+  for (size_t i = 0; i < c->step.cells.len; i++) {
+    CellHistory *h = c->step.cells.data[i];
+    h->before = h->count;
+    h->noted = false;
+  }
+  VEC_CLEAR(&c->step.makers);
+  VEC_CLEAR(&c->step.cells);
+}
+
+static bool enter_family(Cells *c, size_t family) {
+  while (c->families.len <= family) {
+    Histories none;
+    VEC_INIT(&none, c->mem);
+    size_t before = c->families.len;
+    VEC_PUSH(&c->families, none);
+    if (c->families.len == before) return false;
+  }
+  c->family = family;
+  return true;
+}
 
 Cells *cells_new(Mem *mem) {
   Cells *c = mem_alloc_zeroed(mem, sizeof *c);
   if (!c) return NULL;
   c->mem = mem;
   VEC_INIT(&c->makers, mem);
+  VEC_INIT(&c->families, mem);
+  VEC_INIT(&c->step.makers, mem);
+  VEC_INIT(&c->step.cells, mem);
   ptrmap_init(&c->by_start, mem);
   ptrmap_init(&c->followed, mem);
-  return c;
+  if (enter_family(c, 0)) return c;
+  cells_free(c);
+  return NULL;
+}
+
+static void maker_free(Mem *mem, CellMaker *m) {
+  for (size_t i = 0; i < m->cells.len; i++) {
+    VEC_DONE(&m->cells.data[i]->values);
+    mem_free(mem, m->cells.data[i], sizeof *m->cells.data[i]);
+  }
+  VEC_DONE(&m->cells);
+  mem_free(mem, m, sizeof *m);
 }
 
 void cells_free(Cells *c) {
   if (!c) return;
-  for (size_t i = 0; i < c->makers.len; i++) {
-    Maker *m = c->makers.data[i];
-    for (size_t k = 0; k < m->count && k < CELLS_MOST; k++)
-      mem_free(c->mem, m->cells[k], sizeof *m->cells[k]);
-    mem_free(c->mem, m, sizeof *m);
-  }
+  for (size_t i = 0; i < c->makers.len; i++)
+    maker_free(c->mem, c->makers.data[i]);
+  for (size_t i = 0; i < c->families.len; i++) VEC_DONE(&c->families.data[i]);
   VEC_DONE(&c->makers);
+  VEC_DONE(&c->families);
+  VEC_DONE(&c->step.makers);
+  VEC_DONE(&c->step.cells);
   ptrmap_done(&c->by_start);
   ptrmap_done(&c->followed);
   mem_free(c->mem, c, sizeof *c);
@@ -78,32 +122,61 @@ static Span users_place(Session *s, const Word *pc) {
   return is_users(s, span) ? span : SPAN_NONE;
 }
 
-static Maker *maker_at(Cells *c, Span span) {
+static CellMaker *maker_at(Cells *c, Span span) {
   const void *key = (const void *)(uintptr_t)span.lo;
-  Maker *m = ptrmap_get(&c->by_start, key);
+  CellMaker *m = ptrmap_get(&c->by_start, key);
   if (m || !VEC_RESERVE(&c->makers, 1)) return m;
   if (!(m = mem_alloc_zeroed(c->mem, sizeof *m))) return NULL;
-  m->span = span;
+  m->place = span;
+  VEC_INIT(&m->cells, c->mem);
   ptrmap_put(&c->by_start, key, m);
   VEC_PUSH(&c->makers, m);
   return m;
 }
 
-/* Follows the cell, if its place has few.  Another cell may have stood at the
- * address before. */
+/* The step at hand makes `count` more cells at the place. */
+static CellMaker *made_at(Cells *c, Span span, uint64_t count) {
+  CellMaker *m = maker_at(c, span);
+  if (!m) return NULL;
+  if (!m->made) VEC_PUSH(&c->step.makers, m);
+  m->made += count;
+  m->count += count;
+  return m;
+}
+
+/* The step at hand makes or changes the cell. */
+static void note(Cells *c, CellHistory *h) {
+  if (!h->noted) VEC_PUSH(&c->step.cells, h);
+  h->noted = true;
+}
+
+/* The next of the family.  Its owner is its maker. */
+static CellHistory *history_of(Cells *c, CellMaker *m) {
+  Histories *family = &c->families.data[c->family];
+  if (!VEC_RESERVE(&m->cells, 1) || !VEC_RESERVE(family, 1)) return NULL;
+  CellHistory *h = mem_alloc_zeroed(c->mem, sizeof *h);
+  if (!h) return NULL;
+  h->maker = m;
+  h->number = family->len;
+  h->every = 1;
+  VEC_INIT(&h->values, c->mem);
+  VEC_PUSH(&m->cells, h);
+  VEC_PUSH(family, h);
+  note(c, h);
+  return h;
+}
+
+/* Follows the cell, if the step has made few at its place.  Another cell may
+ * have stood at the address before. */
 static CellHistory *cell_begins(Cells *c, Session *s, const Word *pc,
                                 const RefCell *r) {
   ptrmap_remove(&c->followed, r);
   Span span = users_place(s, pc);
-  Maker *m = span_exists(span) ? maker_at(c, span) : NULL;
-  if (!m) return NULL;
-  if (m->count >= CELLS_MOST) return m->count++, NULL;
-  CellHistory *h = mem_alloc_zeroed(c->mem, sizeof *h);
+  CellMaker *m = span_exists(span) ? made_at(c, span, 1) : NULL;
+  if (!m || m->made > CELLS_MOST) return NULL;
+  CellHistory *h = history_of(c, m);
   if (!h) return NULL;
-  h->place = span;
   h->type = pc[1].data;
-  h->every = 1;
-  m->cells[m->count++] = h;
   ptrmap_put(&c->followed, r, h);
   return h;
 }
@@ -125,8 +198,9 @@ static void add_content(Session *s, CellHistory *h, Value v) {
 }
 
 static void keep_every_second(CellHistory *h) {
-  for (size_t i = 0; 2 * i < h->kept; i++) h->values[i] = h->values[2 * i];
-  h->kept = (h->kept + 1) / 2;
+  for (size_t i = 0; 2 * i < h->values.len; i++)
+    h->values.data[i] = h->values.data[2 * i];
+  h->values.len = (h->values.len + 1) / 2;
   h->every *= 2;
 }
 
@@ -135,23 +209,77 @@ void cells_hold(Cells *c, Session *s, const Word *pc, const RefCell *r) {
   CellHistory *h =
       made ? cell_begins(c, s, pc, r) : ptrmap_get(&c->followed, r);
   if (!h || r->obj.tag) return;
+  note(c, h);
   add_content(s, h, r->content);
   if (h->count % h->every == 0) {
-    if (h->kept == VALUES_MOST) keep_every_second(h);
-    if (h->count % h->every == 0) h->values[h->kept++] = h->last;
+    if (h->values.len == VALUES_MOST) keep_every_second(h);
+    if (h->count % h->every == 0) VEC_PUSH(&h->values, h->last);
   }
   h->count++;
 }
 
 void session_each_cell(Session *s,
                        void (*show)(void *data, const CellHistory *h,
-                                    size_t more),
+                                    uint64_t more),
                        void *data) {
   const Cells *c = s->observer ? watch_of(s)->cells : NULL;
   for (size_t i = 0; c && i < c->makers.len; i++) {
-    const Maker *m = c->makers.data[i];
-    size_t shown = m->count < CELLS_MOST ? m->count : CELLS_MOST;
+    const CellMaker *m = c->makers.data[i];
+    size_t shown = m->cells.len < CELLS_MOST ? m->cells.len : CELLS_MOST;
     for (size_t k = 0; k < shown; k++)
-      show(data, m->cells[k], k + 1 == shown ? m->count - shown : 0);
+      show(data, m->cells.data[k], k + 1 == shown ? m->count - shown : 0);
   }
+}
+
+/* --- Step by step --------------------------------------------------------- */
+
+void session_cells_begin(Session *s, size_t family) {
+  Cells *c = watch_of(s)->cells;
+  begin_step(c);
+  enter_family(c, family);
+}
+
+const StepCells *session_step_cells(const Session *s) {
+  return &watch_of(s)->cells->step;
+}
+
+CellMaker *session_cells_made(Session *s, Span place, uint64_t count) {
+  return made_at(watch_of(s)->cells, place, count);
+}
+
+CellHistory *session_cell(Session *s, CellMaker *maker, size_t number) {
+  Cells *c = watch_of(s)->cells;
+  const Histories *family = &c->families.data[c->family];
+  if (!maker) return number < family->len ? family->data[number] : NULL;
+  return number == family->len ? history_of(c, maker) : NULL;
+}
+
+static bool is_power_of_two(uint64_t n) { return n && !(n & (n - 1)); }
+
+/* One more of those kept, and the last; false: it is none. */
+static bool take_content(CellHistory *h, const char *text, size_t len) {
+  if (len >= sizeof h->last.text || h->values.len > VALUES_MOST) return false;
+  h->last = (Content){{0}};
+  memcpy(h->last.text, text, len);
+  VEC_PUSH(&h->values, h->last);
+  return true;
+}
+
+bool session_cell_held(Session *s, CellHistory *h, uint64_t count,
+                       uint64_t every, const char *lines, size_t len) {
+  if (count == h->count && !len) return true;
+  if (count <= h->count || !is_power_of_two(every) || every < h->every ||
+      !len || lines[len - 1] != '\n')
+    return false;
+  note(watch_of(s)->cells, h);
+  h->count = count;
+  while (h->every < every) keep_every_second(h);
+  for (const char *at = lines, *end = lines + len; at < end;) {
+    size_t n = (size_t)((const char *)memchr(at, '\n', len) - at);
+    if (!take_content(h, at, n)) return false;
+    at += n + 1;
+    len -= n + 1;
+  }
+  h->values.len--; /* the last is no other one */
+  return true;
 }

@@ -33,13 +33,25 @@ enum { CONTENT_MOST = 60, CONTENT_BYTES = 4 * CONTENT_MOST, VALUES_MOST = 128 };
 typedef struct Content {
   char text[CONTENT_BYTES + 4]; /* "..." after one that is cut */
 } Content;
+typedef struct CellMaker CellMaker;
 typedef struct CellHistory {
-  Span place; /* in the user's text, where the cell is made */
+  const CellMaker *maker;
   const Type *type;
   uint64_t count, every;
-  size_t kept;
-  Content values[VALUES_MOST], last;
+  VEC(Content) values;
+  Content last;
+  size_t number;   /* of those that steps of its family made; from 0 */
+  uint64_t before; /* `count` when the step at hand began */
+  bool noted;      /* the step at hand made or changed it */
 } CellHistory;
+
+/* A place of the user's text that makes cells. */
+struct CellMaker {
+  Span place;
+  uint64_t count; /* of its cells, also those that are not followed */
+  VEC(CellHistory *) cells;
+  uint64_t made; /* by the step at hand */
+};
 
 /* From now on the contents of new cells are kept.  Returns false when memory
  * runs out. */
@@ -48,8 +60,36 @@ bool session_follow_cells(Session *s);
  * these how many more it has made. */
 void session_each_cell(Session *s,
                        void (*show)(void *data, const CellHistory *h,
-                                    size_t more),
+                                    uint64_t more),
                        void *data);
+
+/* --- Cells step by step, where session_follow_cells() has been called -------
+ *
+ * A family is of steps that may share cells; no step changes a cell that one of
+ * another family made. */
+
+/* What the step at hand has done: the places at which it made cells and the
+ * cells that it made or changed, in this order. */
+typedef struct StepCells {
+  VEC(CellMaker *) makers;
+  VEC(CellHistory *) cells;
+} StepCells;
+
+/* A step of this family begins. */
+void session_cells_begin(Session *s, size_t family);
+const StepCells *session_step_cells(const Session *s);
+
+/* For a step that is not evaluated: says that it made `count` cells at the
+ * place.  NULL when memory runs out. */
+CellMaker *session_cells_made(Session *s, Span place, uint64_t count);
+/* The cell of this number in the family of the step: one that is there, or with
+ * a maker the next, which it has made.  NULL: there is none. */
+CellHistory *session_cell(Session *s, CellMaker *maker, size_t number);
+/* Says that it has held `count` contents by now, of which each `every` is kept:
+ * those of the step as lines, and after them the last content of all.  False
+ * where this cannot be so; then the history is of no use. */
+bool session_cell_held(Session *s, CellHistory *h, uint64_t count,
+                       uint64_t every, const char *lines, size_t len);
 
 /* Writes the instructions of one function, or of all of the user's functions
  * (NULL), each with its source line.  Returns false after reporting that a

@@ -132,23 +132,24 @@ static void put_value(void *rerun, Span place, const char *line) {
  *   cell, 1 in 8 of 1000: 0 -> 8 -> ... -> 999
  *
  * and how many more cells the place has made that are not shown. */
-static void put_cell(void *rerun, const CellHistory *h, size_t more) {
+static void put_cell(void *rerun, const CellHistory *h, uint64_t more) {
   Rerun *r = rerun;
-  Line at = line_of(r->host->program->ir, h->place);
+  Line at = line_of(r->host->program->ir, h->maker->place);
   StrBuf text;
   strbuf_init(&text, &r->host->cx->mem);
   strbuf_add(&text, "cell");
   if (h->every > 1)
     strbuf_addf(&text, ", 1 in %llu of %llu", (unsigned long long)h->every,
                 (unsigned long long)h->count);
-  for (size_t i = 0; i < h->kept; i++)
-    strbuf_addf(&text, "%s%s", i ? " -> " : ": ", h->values[i].text);
+  for (size_t i = 0; i < h->values.len; i++)
+    strbuf_addf(&text, "%s%s", i ? " -> " : ": ", h->values.data[i].text);
   if ((h->count - 1) % h->every) strbuf_addf(&text, " -> %s", h->last.text);
   put_beside(r, at, strbuf_text(&text), true);
   strbuf_done(&text);
   if (!more) return;
   strbuf_init(&text, &r->host->cx->mem);
-  strbuf_addf(&text, "%zu more cell%s", more, more == 1 ? "" : "s");
+  strbuf_addf(&text, "%llu more cell%s", (unsigned long long)more,
+              more == 1 ? "" : "s");
   put_beside(r, at, strbuf_text(&text), true);
   strbuf_done(&text);
 }
@@ -249,12 +250,12 @@ static bool write_kept(Rerun *r, const char *path) {
   return written;
 }
 
-/* What cells held is seen by running all that there is. */
 static rly_status run_steps(Rerun *r, rly_session *s) {
   const Cli *cli = r->host->cli;
   if (cli->kept && !read_kept(r, cli->kept)) return RLY_REFUSED;
-  KeptRun run = {.was = cli->cells ? NULL : r->kept,
+  KeptRun run = {.was = r->kept,
                  .was_len = r->kept_len,
+                 .cells = cli->cells,
                  .value = put_value,
                  .data = r};
   rly_status status = session_run_kept(s, &run);

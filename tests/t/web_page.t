@@ -366,6 +366,21 @@ $page->after(run => sub { $page->write_text($first =~ s/\+/-/r) });
 is(values_seen(), '0f; 3f', 'another definition');
 like(seen('#status'), qr/, 2 of 3 steps\.$/, '... is run where it is used');
 
+
+# So of a program with cells.
+$first = "let %c = ref(0);\nref_write(%c, 1);\nlet %d = ref(5);\n"
+  . "ref_write(%d, 6);\n2;\n";
+$page->after(run => sub { $page->write_text($first) });
+my $cells = 'cell: 0 -> 1; cell: 5 -> %d; %d';
+is(values_seen(), sprintf($cells, 6, 2), 'two cells');
+$first =~ s/^2;/3;/m;
+$page->after(run => sub { $page->write_text($first) });
+is(values_seen(), sprintf($cells, 6, 3), 'what they held is kept');
+like(seen('#status'), qr/, 1 of 5 steps\.$/, '... while other steps run');
+$page->after(run => sub { $page->write_text($first =~ s/6/7/r) });
+is(values_seen(), sprintf($cells, 7, 3), 'what one held changes');
+like(seen('#status'), qr/, 2 of 5 steps\.$/, '... with the steps of this cell');
+
 # A value that branches is drawn, others are not.
 $page->after(run => sub {
   $page->write_text("type T { Leaf(Tensor[(?), int32]), Node(T, T),"

@@ -12,12 +12,9 @@ export const files_of = (text, given) =>
 // (`rly watch --kept`): bytes, or nothing before the first run.
 let kept;
 
-// Where a text makes cells, all of it runs, and shows what they held.
-const makes_cells = (text) => /\bref\s*\(/.test(text);
-
 async function run(runner, text, given) {
-  const words = ['watch', '--once', '--kept', KEPT,
-                 ...makes_cells(text) ? ['--cells'] : [], ...given?.words ?? [], FILE];
+  const words = ['watch', '--once', '--cells', '--kept', KEPT, ...given?.words ?? [],
+                 FILE];
   const files = files_of(text, given);
   if (kept) files[KEPT] = kept;
   const shown = await runner.run(words, {files, wanted: [KEPT]});

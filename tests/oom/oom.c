@@ -325,6 +325,7 @@ static const char *const commands[][WORDS] = {
     {"lsp"},
     {"run", "--stats", "--trace", "/dev/null"},
     {"run", "--tape-memory", "4k"},
+    {"watch", "--once", "--cells"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -45,6 +45,9 @@ holds('fmt: allocations fail', -s => 97, -c => 'fmt',
 holds('fmt: allocations fail, with cells in data', -s => 101, -c => 'fmt',
       file => 'tests/oom/stores.rly');
 
+holds('watch: allocations fail, while cells are followed', -s => 41,
+      -c => 'watch', file => 'tests/oom/cells.rly');
+
 # The reader of ONNX models, in builds that have it.
 my $model = spew(scratch('reader.onnx'), slurp('examples/import/reader.onnx'));
 holds('import: allocations fail', -s => 97, -c => 'import', file => $model)

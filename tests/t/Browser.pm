@@ -214,15 +214,16 @@ sub write_text {
   return $self->type($text);
 }
 
-# Presses a key, with Ctrl if that is asked for.  A browser does what a key means
-# by its number.
+# Presses a key, while `ctrl` or `alt` may be held.  A browser does what a key
+# means by its number.
 my %number = (Tab => 9, Enter => 13, Escape => 27, ' ' => 32);
 
 sub key {
-  my ($self, $key, $ctrl) = @_;
-  my $code = $number{$key} // ($ctrl ? ord uc $key : 0);
+  my ($self, $key, $held) = @_;
+  my $code = $number{$key} // ($held ? ord uc $key : 0);
+  my $modifiers = {alt => 1, ctrl => 2}->{$held // ''} // 0;
   $self->call('Input.dispatchKeyEvent',
-              {type => $_, key => $key, code => $key, modifiers => $ctrl ? 2 : 0,
+              {type => $_, key => $key, code => $key, modifiers => $modifiers,
                windowsVirtualKeyCode => $code}) for qw(rawKeyDown keyUp);
   return;
 }

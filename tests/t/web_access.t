@@ -61,7 +61,7 @@ $page->after(run => sub {
 $page->js('document.querySelector(".cm-content").focus()');
 like($page->js('document.activeElement.ariaDescription'), qr/Escape/,
      'the editor says how to leave it by keys');
-$page->key('m', 1);
+$page->key('m', 'ctrl');
 $page->key('Tab');
 is(focused(), 'tab-values', 'Tab leaves the editor for the views');
 $page->after(run => sub { $page->key('ArrowLeft') });

@@ -103,6 +103,35 @@ is(values_seen(), '', 'values of an older text are gone');
 $page->after(checked => sub { $page->write_text("1f + 2;\n%y;\n") });
 like(seen('#text'), qr/^1:6: .*^2:1: /ms, 'mistakes are told in their order');
 
+# What the server can mend has a button, and keys.
+$page->after(checked => sub {
+  $page->write_text("let %weight = 2f;\n%weight + 1;\n%wieght;\n");
+});
+my $mark = 'document.querySelectorAll(".cm-lintRange-error")';
+$page->wait_for("$mark.length === 2");
+my $over = $page->js("(() => { const b = ${mark}[0].getBoundingClientRect();"
+                     . ' return [b.x + b.width / 2, b.y + b.height / 2] })()');
+my $button = '.cm-diagnosticAction';
+for (1 .. 20) {    # the answer takes a moment
+  $page->point(900, 700);
+  $page->point(@$over);
+  sleep 0.5;
+  last if $page->js("!!document.querySelector('$button')");
+}
+is(seen($button), 'replace by `1f`', 'a mistake that can be mended');
+$page->after(checked => sub { $page->click($button) });
+is(text_seen(), "let %weight = 2f;\n%weight + 1f;\n%wieght;\n", '... is');
+$page->point(900, 700);
+$page->js('document.querySelector(".cm-content").focus()');
+for (1 .. 20) {
+  $page->key('F8');
+  $page->key('Enter', 'alt');
+  sleep 0.5;
+  last if text_seen() !~ /wieght/;
+}
+is(text_seen(), "let %weight = 2f;\n%weight + 1f;\n%weight;\n",
+   '... by keys alone');
+
 # A mistake of the run stands where it is.
 $page->after(run => sub { $page->write_text("1;\n2 / 0;\n3;\n") });
 is(values_seen(), '1', 'values up to a mistake');

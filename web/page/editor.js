@@ -5,7 +5,8 @@ import {autocompletion, closeBrackets, completionKeymap}
   from '@codemirror/autocomplete';
 import {defaultKeymap, history, historyKeymap, indentWithTab}
   from '@codemirror/commands';
-import {lintGutter, lintKeymap, setDiagnostics} from '@codemirror/lint';
+import {forEachDiagnostic, lintGutter, lintKeymap, setDiagnostics}
+  from '@codemirror/lint';
 import {highlightSelectionMatches, searchKeymap} from '@codemirror/search';
 import {Compartment, EditorState, StateEffect, StateField} from '@codemirror/state';
 import {Decoration, EditorView, WidgetType, drawSelection, highlightActiveLine,
@@ -17,6 +18,7 @@ import {files_of, look_at} from './look.js';
 import {sliders} from './slider.js';
 import {pictures} from './value.js';
 
+const MENDED_MOST = 10; // of the mistakes of a text, the first
 const PAUSE = 120; // milliseconds after a key, before the program is looked at
 
 /* --- Decorations: set whole, moved with the text until they are set again --- */
@@ -100,9 +102,21 @@ function problems(doc, diagnostics) {
     from: offset(doc, d.range.start),
     to: Math.max(offset(doc, d.range.end), offset(doc, d.range.start)),
     severity: SEVERITY[d.severity ?? 1], message: d.message,
-    source: d.code && String(d.code),
+    source: d.code && String(d.code), told: d,
   })).sort((a, b) => a.from - b.from);
 }
+
+// A button that mends a mistake, as a code action of the server says.  Its edit
+// keeps its distance from the mistake, which moves with the text.
+function mending(doc, problem, {title, edit}) {
+  const [change] = Object.values(edit.changes)[0];
+  const from = offset(doc, change.range.start) - problem.from;
+  const to = offset(doc, change.range.end) - problem.from;
+  return {name: title, apply: (view, at) => view.dispatch({
+    changes: {from: at + from, to: at + to, insert: change.newText}})};
+}
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 function problem_lines(doc, list) {
   return list.map((p) => {
@@ -175,7 +189,8 @@ export class Editor {
         }),
         keymap.of([
           {key: 'Shift-Alt-f', run: () => (this.format(), true)},
-          {key: 'Mod-.', run: () => (this.stop(), true)}, ...keys,
+          {key: 'Mod-.', run: () => (this.stop(), true)},
+          {key: 'Alt-Enter', run: () => this.mend()}, ...keys,
           ...completionKeymap, ...lintKeymap, ...searchKeymap,
           ...historyKeymap, ...defaultKeymap, indentWithTab,
         ]),
@@ -282,9 +297,39 @@ export class Editor {
     if (now.errors) {
       this.view.dispatch({effects: values.set.of(Decoration.none)});
       this.on.mistakes(problem_lines(doc, now.wrong));
+      this.offer(now);
     }
     this.on.checked?.(now.version);
     return !now.errors;
+  }
+
+  // Gives mistakes the buttons that mend them.  The server tries each, so this is
+  // not part of the check.
+  async offer(now) {
+    const {doc, wrong} = now;
+    const last = wrong[Math.min(wrong.length, MENDED_MOST) - 1];
+    const said = await this.ask(['codeAction', {
+      range: {start: position(doc, 0), end: position(doc, last.to)},
+      context: {diagnostics: []}}]);
+    if (!said?.answers[0]?.length || this.is_old(now)) return;
+    for (const action of said.answers[0]) {
+      const problem = wrong.find(({told}) => same(told, action.diagnostics[0]));
+      if (problem) problem.actions = [mending(doc, problem, action)];
+    }
+    this.underline(now);
+  }
+
+  // Mends the mistake at the cursor, or else the first of its line.
+  mend() {
+    const line = this.doc.line(this.line), found = [];
+    forEachDiagnostic(this.view.state, (d, from, to) => {
+      if (d.actions?.length && from <= line.to && to >= line.from)
+        found.push({d, from, to});
+    });
+    const here = found.find(({from, to}) => from <= this.at && this.at <= to);
+    const {d, from, to} = here ?? found[0] ?? {};
+    d?.actions[0].apply(this.view, from, to);
+    return !!d;
   }
 
   async show_run(now, run, check) {

@@ -224,25 +224,33 @@ static void apply(const Document *d, const json_t *edits, Text *out) {
   }
 }
 
-/* The use that declares the thing, by its number; uses.len: another text
- * does. */
-static size_t declaring(const Analysis *a, const Use *use) {
-  for (size_t i = 0; i < a->uses.len; i++)
-    if (a->uses.data[i].declares && a->uses.data[i].kind == use->kind &&
-        a->uses.data[i].what == use->what)
-      return i;
-  return a->uses.len;
+/* For each thing that the text declares the use that does, by its number, from
+ * 1. */
+static void find_declaring(const Analysis *a, PtrMap *declaring) {
+  for (size_t i = 0; i < a->uses.len; i++) {
+    const Use *use = &a->uses.data[i];
+    if (use->declares && !ptrmap_has(declaring, use->what))
+      ptrmap_put(declaring, use->what, (void *)(uintptr_t)(i + 1));
+  }
 }
 
 /* Does every name still mean what it did?  A name that was in use already would
  * capture others, and the text might check nevertheless. */
-static bool same_meanings(const Analysis *before, const Analysis *after) {
+static bool same_meanings(Mem *mem, const Analysis *before,
+                          const Analysis *after) {
+  PtrMap was, is;
+  ptrmap_init(&was, mem);
+  ptrmap_init(&is, mem);
+  find_declaring(before, &was);
+  find_declaring(after, &is);
   bool same = before->uses.len == after->uses.len;
   for (size_t i = 0; same && i < before->uses.len; i++) {
     const Use *x = &before->uses.data[i], *y = &after->uses.data[i];
     same = x->kind == y->kind && x->declares == y->declares &&
-           declaring(before, x) == declaring(after, y);
+           ptrmap_get(&was, x->what) == ptrmap_get(&is, y->what);
   }
+  ptrmap_done(&was);
+  ptrmap_done(&is);
   return same;
 }
 
@@ -252,7 +260,7 @@ static bool still_checks(Server *s, const Document *d, const json_t *edits) {
   apply(d, edits, &text);
   Analysis *after = analysis_of(&s->options, d->path, strbuf_text(&text.bytes),
                                 text.bytes.len);
-  bool same = after && same_meanings(d->now, after);
+  bool same = after && same_meanings(&s->mem, d->now, after);
   analysis_drop(after);
   text_done(&text);
   return same;

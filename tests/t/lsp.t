@@ -10,8 +10,10 @@ use warnings;
 use utf8;
 use lib 'tests/t';
 use Lsp;
+use List::Util qw(min);
 use Rly;
 use Test::More;
+use Time::HiRes qw(time);
 
 binmode Test::More->builder->$_, ':utf8'
   for qw(output failure_output todo_output);
@@ -147,6 +149,37 @@ like(rename_to('%by', '%x')->{error}{message}, qr/would be wrong/,
 like(rename_to('%by', 'a b')->{error}{message}, qr/no name/, 'nor to no name');
 like(rename_to('sum(%v', 'total')->{error}{message}, qr/not declared/,
      'an operator keeps its name');
+
+# In a long text a rename takes as long as a few checks: it is one itself.  Its
+# time once went by the pairs of names.  Of each the least of three counts.
+sub least_of_three {
+  my ($work) = @_;
+  return min map {
+    my $begun = time;
+    $work->($_);
+    time - $begun;
+  } 1 .. 3;
+}
+
+{
+  my $long = Lsp->begin;
+  my $lines = join '', map { "let %v$_ = $_;\n" } 1 .. 10_000;
+  $long->open_text('long.rly', "let %first = 1;\n$lines%first;\n");
+  $long->diagnostics('long.rly');
+  my $check = least_of_three(sub {
+    $long->edit('long.rly', 0, 0, ' ');
+    $long->diagnostics('long.rly');
+  });
+  my $done;
+  my $rename = least_of_three(sub {
+    $done = $long->ask('textDocument/rename', Lsp->document('long.rly'),
+                       position => $long->place('long.rly', '%first'),
+                       newName => "last$_[0]");
+  });
+  is(scalar @{$done->{changes}{Lsp::uri('long.rly')}}, 2, 'of a long text');
+  cmp_ok($rename, '<', 10 * $check, '... in little time');
+  $long->stop;
+}
 
 # --- Completion ---------------------------------------------------------------
 

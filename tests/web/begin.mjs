@@ -12,6 +12,7 @@ import {instance_of, later_of} from '../../web/host/parts.mjs';
 import {system} from '../../web/host/wasi.mjs';
 import {examples} from '../../web/page/examples.js';
 import {ask} from '../../web/page/language.js';
+import {files_of, words_of} from '../../web/page/look.js';
 
 const [path] = process.argv.slice(2);
 const took = async (what) => {
@@ -47,9 +48,7 @@ async function check(text) {
   if (said.diagnostics.length) throw new Error(JSON.stringify(said));
 }
 async function run(text) {
-  const files = {'/main.rly': new TextEncoder().encode(text)};
-  const {err} = await engine.run([
-    'watch', '--once', '--kept', '/kept', '/main.rly'], {files});
+  const {err} = await engine.run(words_of(), {files: files_of(text)});
   if (err) throw new Error(err);
 }
 

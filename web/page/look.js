@@ -8,16 +8,18 @@ export const FILE = '/main.rly', KEPT = '/kept';
 export const files_of = (text, given) =>
   ({...given?.files, [FILE]: new TextEncoder().encode(text)});
 
+// What runs it.
+export const words_of = (given) =>
+  ['watch', '--once', '--cells', '--kept', KEPT, ...given?.words ?? [], FILE];
+
 // What a run leaves for the next one, which runs only what has changed since
 // (`rly watch --kept`): bytes, or nothing before the first run.
 let kept;
 
 async function run(runner, text, given) {
-  const words = ['watch', '--once', '--cells', '--kept', KEPT, ...given?.words ?? [],
-                 FILE];
   const files = files_of(text, given);
   if (kept) files[KEPT] = kept;
-  const shown = await runner.run(words, {files, wanted: [KEPT]});
+  const shown = await runner.run(words_of(given), {files, wanted: [KEPT]});
   const left = shown?.made[KEPT];
   if (!left) return shown;
   const end = left.indexOf(10), head = new TextDecoder().decode(left.subarray(0, end));

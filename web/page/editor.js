@@ -18,7 +18,7 @@ import {files_of, look_at} from './look.js';
 import {sliders} from './slider.js';
 import {pictures} from './value.js';
 
-const MENDED_MOST = 10; // of the mistakes of a text, the first
+const MENDED_MOST = 10; // mistakes of a text, the first ones, for which to ask
 const PAUSE = 120; // milliseconds after a key, before the program is looked at
 
 /* --- Decorations: set whole, moved with the text until they are set again --- */
@@ -106,14 +106,15 @@ function problems(doc, diagnostics) {
   })).sort((a, b) => a.from - b.from);
 }
 
-// A button that mends a mistake, as a code action of the server says.  Its edit
-// keeps its distance from the mistake, which moves with the text.
+// A button that mends a mistake: a code action of the server.  Where its changes
+// are is told from the place of the mistake, which moves with the text.
 function mending(doc, problem, {title, edit}) {
-  const [change] = Object.values(edit.changes)[0];
-  const from = offset(doc, change.range.start) - problem.from;
-  const to = offset(doc, change.range.end) - problem.from;
+  const distance = (place) => offset(doc, place) - problem.from;
+  const changes = Object.values(edit.changes)[0].map(({range, newText}) => ({
+    from: distance(range.start), to: distance(range.end), insert: newText}));
   return {name: title, apply: (view, at) => view.dispatch({
-    changes: {from: at + from, to: at + to, insert: change.newText}})};
+    changes: changes.map(({from, to, insert}) =>
+      ({from: at + from, to: at + to, insert}))})};
 }
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -303,8 +304,8 @@ export class Editor {
     return !now.errors;
   }
 
-  // Gives mistakes the buttons that mend them.  The server tries each, so this is
-  // not part of the check.
+  // Gives mistakes the buttons that mend them.  The server checks the text with
+  // each action, which takes longer than the check, so this comes after it.
   async offer(now) {
     const {doc, wrong} = now;
     const last = wrong[Math.min(wrong.length, MENDED_MOST) - 1];
@@ -314,7 +315,7 @@ export class Editor {
     if (!said?.answers[0]?.length || this.is_old(now)) return;
     for (const action of said.answers[0]) {
       const problem = wrong.find(({told}) => same(told, action.diagnostics[0]));
-      if (problem) problem.actions = [mending(doc, problem, action)];
+      if (problem) (problem.actions ??= []).push(mending(doc, problem, action));
     }
     this.underline(now);
   }

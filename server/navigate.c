@@ -224,8 +224,8 @@ static void apply(const Document *d, const json_t *edits, Text *out) {
   }
 }
 
-/* For each thing that the text declares the use that does, by its number, from
- * 1. */
+/* Maps each thing that the text declares to the number, from 1, of the use that
+ * declares it. */
 static void find_declaring(const Analysis *a, PtrMap *declaring) {
   for (size_t i = 0; i < a->uses.len; i++) {
     const Use *use = &a->uses.data[i];
@@ -249,6 +249,7 @@ static bool same_meanings(Mem *mem, const Analysis *before,
     same = x->kind == y->kind && x->declares == y->declares &&
            ptrmap_get(&was, x->what) == ptrmap_get(&is, y->what);
   }
+  same &= !mem_exhausted(mem);
   ptrmap_done(&was);
   ptrmap_done(&is);
   return same;

@@ -7,16 +7,17 @@
 
 enum { NO_STEP = -1 };
 
+typedef VEC(Span) Spans;
+
 typedef struct StepNeeds {
   const Step *step;
   /* A hash of all that decides what the step gives and prints: its text, that
    * of the definitions that it reaches, the keys of the values that it reaches
    * and of the step before that may have changed the same cells. */
   uint64_t key;
-  VEC(Span)
-  texts;           /* what the key is a hash of: its text, then those of the
-                      definitions that it reaches, in an order that the texts
-                      decide */
+  Spans texts;     /* of which the key is a hash: the step's own, then those
+                      of the definitions that it reaches, in an order that
+                      depends on these texts alone */
   VEC(int) values; /* the steps of the session's values that it reaches */
   int before;      /* the step before, among those of the same cells; or none */
   int family;      /* the same number for steps that may share cells */
@@ -27,9 +28,10 @@ typedef struct Depends {
   VEC(StepNeeds) steps; /* of all units, in the order of evaluation */
 } Depends;
 
-/* The keys are others where the contents of cells are followed.  False when the
- * keys do not tell all, since the host has operators of its own
- * or memory ran out.  depends_done() is due in any case. */
+/* A run with `cells` and one without have different keys, since only the record
+ * of the first tells what cells held.  False when the keys do not tell all,
+ * since the host has operators of its own or memory ran out.  depends_done() is
+ * due in any case. */
 bool depends_find(rly_session *s, bool cells, Depends *d);
 void depends_done(Depends *d);
 

@@ -15,11 +15,12 @@
  *
  * Cells that differentiated code makes for itself are not followed.
  *
- * A host that runs a program step by step may leave steps out and say instead
- * what they did when they ran before (lib/kept.c).  So that this is the
- * same whatever other steps do now, cells have numbers within families of
- * steps that share cells, and of each place the first few cells of each step
- * are followed, which are at least those that will be shown. */
+ * A host that evaluates a program step by step may leave a step out, and report
+ * what the step did to cells when it was evaluated before (lib/kept.c).  That
+ * report must not depend on what other steps do now.  So the cells of each
+ * family of steps, which are the steps that may share cells, are numbered on
+ * their own; and of each place the first CELLS_MOST cells that each step makes
+ * are followed, although only the first CELLS_MOST of all steps are shown. */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ struct Cells {
   StepCells step;
 };
 
-/* Of what the step at hand did, nothing yet. */
+/* Forgets what the step before did. */
 static void begin_step(Cells *c) {
   for (size_t i = 0; i < c->step.makers.len; i++)
     c->step.makers.data[i]->made = 0;
@@ -212,7 +213,7 @@ void cells_hold(Cells *c, Session *s, const Word *pc, const RefCell *r) {
   note(c, h);
   add_content(s, h, r->content);
   if (h->count % h->every == 0) {
-    if (h->values.len == VALUES_MOST) keep_every_second(h);
+    if (h->values.len >= VALUES_MOST) keep_every_second(h);
     if (h->count % h->every == 0) VEC_PUSH(&h->values, h->last);
   }
   h->count++;
@@ -256,30 +257,26 @@ CellHistory *session_cell(Session *s, CellMaker *maker, size_t number) {
 
 static bool is_power_of_two(uint64_t n) { return n && !(n & (n - 1)); }
 
-/* One more of those kept, and the last; false: it is none. */
-static bool take_content(CellHistory *h, const char *text, size_t len) {
-  if (len >= sizeof h->last.text || h->values.len > VALUES_MOST) return false;
+/* One more of those kept, and the last. */
+static void take_content(CellHistory *h, const char *text, size_t len) {
+  if (len >= sizeof h->last.text || h->values.len > VALUES_MOST) return;
   h->last = (Content){{0}};
   memcpy(h->last.text, text, len);
   VEC_PUSH(&h->values, h->last);
-  return true;
 }
 
-bool session_cell_held(Session *s, CellHistory *h, uint64_t count,
+void session_cell_held(Session *s, CellHistory *h, uint64_t count,
                        uint64_t every, const char *lines, size_t len) {
-  if (count == h->count && !len) return true;
   if (count <= h->count || !is_power_of_two(every) || every < h->every ||
       !len || lines[len - 1] != '\n')
-    return false;
+    return;
   note(watch_of(s)->cells, h);
   h->count = count;
   while (h->every < every) keep_every_second(h);
   for (const char *at = lines, *end = lines + len; at < end;) {
-    size_t n = (size_t)((const char *)memchr(at, '\n', len) - at);
-    if (!take_content(h, at, n)) return false;
-    at += n + 1;
-    len -= n + 1;
+    const char *line_end = memchr(at, '\n', (size_t)(end - at));
+    take_content(h, at, (size_t)(line_end - at));
+    at = line_end + 1;
   }
-  h->values.len--; /* the last is no other one */
-  return true;
+  if (h->values.len) h->values.len--; /* the last content is kept apart */
 }

@@ -40,7 +40,7 @@ typedef struct CellHistory {
   uint64_t count, every;
   VEC(Content) values;
   Content last;
-  size_t number;   /* of those that steps of its family made; from 0 */
+  size_t number;   /* among the cells that steps of its family made; from 0 */
   uint64_t before; /* `count` when the step at hand began */
   bool noted;      /* the step at hand made or changed it */
 } CellHistory;
@@ -65,8 +65,8 @@ void session_each_cell(Session *s,
 
 /* --- Cells step by step, where session_follow_cells() has been called -------
  *
- * A family is of steps that may share cells; no step changes a cell that one of
- * another family made. */
+ * Steps that may share cells are a family: no step changes a cell that a step
+ * of another family made. */
 
 /* What the step at hand has done: the places at which it made cells and the
  * cells that it made or changed, in this order. */
@@ -85,10 +85,11 @@ CellMaker *session_cells_made(Session *s, Span place, uint64_t count);
 /* The cell of this number in the family of the step: one that is there, or with
  * a maker the next, which it has made.  NULL: there is none. */
 CellHistory *session_cell(Session *s, CellMaker *maker, size_t number);
-/* Says that it has held `count` contents by now, of which each `every` is kept:
- * those of the step as lines, and after them the last content of all.  False
- * where this cannot be so; then the history is of no use. */
-bool session_cell_held(Session *s, CellHistory *h, uint64_t count,
+/* Says that the cell has held `count` contents by now, of which one in `every`
+ * is kept.  The lines are the contents that the step gave the cell and that are
+ * kept, then the last content of all.  Lines that cannot be so are ignored, as
+ * another program may have written them. */
+void session_cell_held(Session *s, CellHistory *h, uint64_t count,
                        uint64_t every, const char *lines, size_t len);
 
 /* Writes the instructions of one function, or of all of the user's functions

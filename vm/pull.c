@@ -96,7 +96,8 @@ static const Type *part_type(Session *s, const Both *at, int i) {
              : value_ctor_field(&s->store, at->type, at->v.obj->tag, i);
 }
 
-static bool other_shape(Session *s, const Tensor *value, const Tensor *g) {
+static void fault_other_shape(Session *s, const Tensor *value,
+                              const Tensor *g) {
   StrBuf text;
   strbuf_init(&text, s->mem);
   strbuf_add(&text, "the adjoint of a value has its shape, ");
@@ -105,7 +106,6 @@ static bool other_shape(Session *s, const Tensor *value, const Tensor *g) {
   shape_print(&text, g->rank, g->shape);
   vm_fault(s, E0612, "%s", strbuf_text(&text));
   strbuf_done(&text);
-  return false;
 }
 
 static bool seed_leaf(Sweep *w, const Both *at) {
@@ -118,9 +118,9 @@ static bool seed_leaf(Sweep *w, const Both *at) {
   else g.tensor = tensor_from_bits(&s->store.heap, (DType)at->type->dtype, g);
   if (!g.obj) return vm_out_of_memory(s);
   if (!shapes_equal(dual_tensor(g), dual_tensor(at->v))) {
-    bool ok = other_shape(s, dual_tensor(at->v), dual_tensor(g));
+    fault_other_shape(s, dual_tensor(at->v), dual_tensor(g));
     obj_drop(&s->store, g.obj);
-    return ok;
+    return false;
   }
   return sweep_add(w, dual_record(at->v), dual_index(at->v), g,
                    (Value){.bits = 0});

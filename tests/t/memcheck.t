@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
-# A sample of commands under valgrind, which sees what the address sanitizer
-# does not: a branch or a result that depends on memory that nobody has set.
-# Each command must say what it says without valgrind, with no error and no
-# block lost.  `make sweep` takes every program of tests/run.
+# A sample of commands under valgrind, which finds what the address sanitizer
+# does not: branches and results that depend on uninitialized memory.  Each
+# command must print what it prints without valgrind, with no error and no block
+# lost.  `make sweep` takes every program of tests/run.
 use strict;
 use warnings;
 use File::Path qw(remove_tree);
@@ -15,12 +15,11 @@ plan skip_all => 'valgrind is not installed: make deps-memcheck'
     if system('valgrind --version >/dev/null 2>&1') != 0;
 plan skip_all => 'of the release build' if !is_release();
 
-# Threads are no faster here: valgrind runs one at a time.
+# Kernels on threads, too.  valgrind runs one thread at a time.
 $ENV{OMP_NUM_THREADS} = 2;
 my $log = scratch('valgrind.log');
 my @valgrind = ('valgrind', "--log-file=$log", '--error-exitcode=99',
-                '--leak-check=full', '--errors-for-leak-kinds=definite',
-                '--max-stackframe=67108864');
+                '--leak-check=full', '--errors-for-leak-kinds=definite');
 
 # Runs a command with and without valgrind, each time with the text on stdin and
 # without the folder that a training leaves.

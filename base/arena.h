@@ -20,8 +20,8 @@ void arena_done(Arena *a);
 /* Releases all allocations; may keep a small chunk for reuse. */
 void arena_reset(Arena *a);
 
-/* A point in time.  What has been allocated since is released alone: of two
- * marks the later one first. */
+/* How far an arena is filled.  arena_release() releases what has been allocated
+ * since the mark was made; of two marks, release the later one first. */
 typedef struct ArenaMark {
   ArenaChunk *open, *older; /* the newest chunk, and the one after it */
   char *next, *end;

@@ -272,8 +272,8 @@ typedef struct CodePlace {
   Span span;                /* SPAN_NONE: the function is not lowered yet */
   const LiveAt *live;       /* NULL: nothing is */
 } CodePlace;
-/* Takes the lock: other sessions may be lowering other functions.  NULL:
- * nothing has run yet. */
+/* Takes the lock: other sessions may be lowering other functions.  `at` is NULL
+ * in a session that has run nothing, whose place is SPAN_NONE. */
 CodePlace code_place(Code *c, const Word *at);
 
 /* The parts of a closure (instance.h has the layout): its function, and the

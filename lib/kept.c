@@ -153,8 +153,8 @@ static bool stands_in(Span place, Span text) {
   return text.lo <= place.lo && place.hi <= text.hi;
 }
 
-/* Reads so many numbers, each after a blank or at the beginning; NULL, or what
- * stands after them. */
+/* Reads `count` numbers with blanks between them.  Returns what stands after
+ * them, or NULL. */
 static const char *read_numbers(const char *text, size_t count, uint64_t *to) {
   for (size_t i = 0; i < count; i++) {
     char *end;
@@ -165,8 +165,8 @@ static const char *read_numbers(const char *text, size_t count, uint64_t *to) {
   return text;
 }
 
-/* False where it stands in none of them: in the user's text of a gradient, for
- * one. */
+/* False where the place stands in none of these texts, as one in a `gradient`
+ * of the program does. */
 static bool words_of(const Depends *d, int step, Span place, PlaceWords *w) {
   for (w->back = 0; step != NO_STEP; step = d->steps.data[step].before) {
     const StepNeeds *needs = &d->steps.data[step];
@@ -192,8 +192,8 @@ static Span place_of(const Depends *d, int step, PlaceWords w) {
                 text.lo + (uint32_t)(w.from + w.len)};
 }
 
-/* m: a place and how many cells the step made there.  False: the place has no
- * words. */
+/* The part `m` of a record: a place, and how many cells the step made there.
+ * False where words_of() does not find the place. */
 static bool keep_maker(Keeper *k, int step, const CellMaker *m, StrBuf *part) {
   PlaceWords w;
   if (!words_of(&k->depends, step, m->place, &w)) return false;
@@ -204,16 +204,17 @@ static bool keep_maker(Keeper *k, int step, const CellMaker *m, StrBuf *part) {
   return true;
 }
 
-/* Which of the step's places made the cell, from 1; 0: it was there before. */
+/* The number, from 1, of the step's place that made the cell; 0 if the cell was
+ * there before the step. */
 static size_t maker_number(const StepCells *cells, const CellHistory *h) {
   for (size_t i = 0; !h->before && i < cells->makers.len; i++)
     if (cells->makers.data[i] == h->maker) return i + 1;
   return 0;
 }
 
-/* c: the cell's number in its family, the place that made it, the count of its
- * contents after the step, one in how many is kept; then those of the step, and
- * the last. */
+/* The part `c`: the cell's number in its family, the number of the place that
+ * made it, the count of its contents after the step, one in how many of them is
+ * kept; then, a line each, those kept of the step, and the last content. */
 static void keep_cell(Keeper *k, const StepCells *cells, const CellHistory *h,
                       StrBuf *part) {
   VEC_CLEAR(part);
@@ -239,8 +240,8 @@ static bool keep_cells(Keeper *k, int step) {
   return found;
 }
 
-/* What the parts `m` and `c` of a record say is said to the session.  A record
- * that another program wrote may say anything. */
+/* Tells the session what a part `m` says.  Another program may have written it,
+ * so it may say anything. */
 static void say_maker(Keeper *k, int step, const char *text) {
   uint64_t n[5];
   if (!read_numbers(text, 5, n)) return;
@@ -249,6 +250,7 @@ static void say_maker(Keeper *k, int step, const char *text) {
   if (span_exists(place)) session_cells_made(k->session->vm, place, n[4]);
 }
 
+/* Likewise a part `c`. */
 static void say_cell(Keeper *k, const char *text, size_t len) {
   Session *vm = k->session->vm;
   const StepCells *cells = session_step_cells(vm);

@@ -210,8 +210,8 @@ static const char *what_differs(const RuleType *a, const RuleType *b) {
 }
 
 /* The operands that a rule fills in are joined, too: a weight's shape may
- * depend on the value.  `*keeps`: something that the rule made is needed after
- * the trial. */
+ * depend on the value.  Sets `*keeps` where what the rule allocated is needed
+ * after the trial. */
 static bool learn(Trial *t, bool *keeps) {
   RuleCall one = *t->call;
   set(t);
@@ -252,7 +252,8 @@ static bool learn(Trial *t, bool *keeps) {
   return true;
 }
 
-/* One trial; false where the rule does not take the choices. */
+/* One trial, which releases what it allocated unless that is needed.  False
+ * where the rule refuses the choices. */
 static bool try_once(Trial *t) {
   Arena *arena = t->call->arena;
   ArenaMark before = arena_mark(arena);
@@ -261,8 +262,8 @@ static bool try_once(Trial *t) {
   return takes;
 }
 
-/* The check ends: time and memory that run out are one flag (lib/program.c).
- * Some calls are tried for seconds. */
+/* Must the check end?  It is told so by one flag, when memory or its time has
+ * run out (lib/program.c).  The trials of some calls take seconds. */
 static bool check_ends(const RuleCall *c) {
   return mem_exhausted(c->arena->mem);
 }

@@ -161,7 +161,7 @@ static void child(const Case *c, int out, int err) {
   dup2(in, 0), dup2(out, 1), dup2(err, 2);
   int status = rly_main(argc, argv);
   counts->left = blocks.left;
-  fail_at = 0; /* for what writes the counts of MODE=cov at exit */
+  fail_at = 0; /* gcov allocates where it writes its counts at exit */
   exit(status);
 }
 

@@ -395,8 +395,7 @@ $page->after(run => sub { $page->write_text($first =~ s/\+/-/r) });
 is(values_seen(), '0f; 3f', 'another definition');
 like(seen('#status'), qr/, 2 of 3 steps\.$/, '... is run where it is used');
 
-
-# So of a program with cells.
+# The same of a program with cells.
 $first = "let %c = ref(0);\nref_write(%c, 1);\nlet %d = ref(5);\n"
   . "ref_write(%d, 6);\n2;\n";
 $page->after(run => sub { $page->write_text($first) });

@@ -626,8 +626,8 @@ static void test_interrupted_text(void **state) {
   guest_end(&g);
 }
 
-/* Likewise in a session that has run nothing, so that the report has no place.
- */
+/* Likewise in a session that has run nothing: there is no instruction whose
+ * place the report could tell. */
 static void test_interrupted_before_any_run(void **state) {
   (void)state;
   Guest g;

@@ -178,8 +178,8 @@ static void arena_memory_is_zeroed_and_apart(void **state) {
   unit_mem_done(&m);
 }
 
-/* What stands before a mark stays as it is, and what is given after a release
- * is zeroed and takes no more than it did the first time. */
+/* A release gives back the memory that was allocated since the mark, and leaves
+ * what was allocated before as it is.  What is allocated next is zeroed. */
 static void arena_goes_back_to_a_mark(void **state) {
   (void)state;
   Mem m;

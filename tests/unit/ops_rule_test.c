@@ -331,9 +331,9 @@ static void rows_are_complete(void **state) {
 
 /* --- Trials -------------------------------------------------------------- */
 
-/* `transpose` of an unknown rank by a list of unknown length: a thousand
- * trials, of which each gives back what it took.  Where memory has run out, or
- * time (lib/program.c), there are no more. */
+/* A call of `transpose` with an operand of unknown rank and a list of unknown
+ * length: many trials, each of which releases what it allocated.  Where memory
+ * or time has run out (lib/program.c), there are none. */
 static void trials_end_and_take_no_memory(void **state) {
   (void)state;
   RuleBench b;

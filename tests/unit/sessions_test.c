@@ -158,7 +158,8 @@ static void test_sessions_at_once(void **state) {
 
 /* --- One context's diagnostics ------------------------------------------- */
 
-/* Each thread reports, and counts what all have reported so far. */
+/* Each thread adds diagnostics to the context, and counts and reads those that
+ * all threads have added so far. */
 static void *report_and_count(void *data) {
   World *w = data;
   size_t before = 0;

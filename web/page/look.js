@@ -8,7 +8,7 @@ export const FILE = '/main.rly', KEPT = '/kept';
 export const files_of = (text, given) =>
   ({...given?.files, [FILE]: new TextEncoder().encode(text)});
 
-// What runs it.
+// The arguments of the command that runs it.
 export const words_of = (given) =>
   ['watch', '--once', '--cells', '--kept', KEPT, ...given?.words ?? [], FILE];
 

@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/hash.h"
 
@@ -128,13 +129,16 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b,
   return rows[a_len % 3][b_len];
 }
 
-/* The difference of the lengths is a lower bound of the distance, so most
+/* A name that differs in nothing but the case of its letters is the closest.
+ * The difference of the lengths is a lower bound of the distance, so most
  * candidates need no table. */
 void suggestion_offer(Suggestion *s, const char *candidate) {
   size_t len = strlen(s->wanted), other = strlen(candidate);
   if (len > NAME_SHORT || other > NAME_SHORT) return;
   if ((len > other ? len - other : other - len) >= s->distance) return;
-  size_t distance = edit_distance(s->wanted, len, candidate, other);
+  bool other_case = !strcasecmp(s->wanted, candidate);
+  size_t distance =
+      other_case ? 0 : edit_distance(s->wanted, len, candidate, other);
   /* A candidate that shares no letter with the name would be a guess. */
   bool guess = distance > 0 && distance >= (len > other ? len : other);
   if (guess || distance >= s->distance) return;

@@ -32,7 +32,8 @@ const Name *name_of(NameTable *t, const char *text);
 typedef struct Suggestion {
   const char *wanted;
   const char *best; /* borrowed from the caller; NULL when nothing is close */
-  size_t distance;  /* edit distance with transpositions */
+  size_t distance;  /* edit distance with transpositions; 0 where only the case
+                       of letters differs */
 } Suggestion;
 Suggestion suggestion_for(const char *wanted);
 void suggestion_offer(Suggestion *s, const char *candidate);

@@ -498,6 +498,8 @@ static void suggestions(void **state) {
       {"x", "y", -1},
       {"add", "and", 1},
       {"same", "same", 0},
+      {"W", "w", 0},
+      {"RELU", "relu", 0},
       {"batch_matmull", "batch_mtamul", 2},
   };
   for (size_t i = 0; i < LENGTH(rows); i++) {

@@ -154,6 +154,7 @@ static void test_order(void **state) {
   table_open(&t, NULL);
   const char *path = named(&t, "m.npy");
   FILE *out = fopen(path, "wb");
+  assert_non_null(out);
   assert_int_equal(fwrite(file, 1, sizeof file - 1, out), sizeof file - 1);
   fclose(out);
   rly_tensors *read = read_file(&t, path);

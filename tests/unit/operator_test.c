@@ -148,6 +148,7 @@ static void test_misuse(void **state) {
                       "rly_operator_add: the operator has no signature");
   assert_int_equal(add(NULL, none.signature, NULL, refuse), RLY_MISUSE);
   char *long_one = calloc(1, 20000);
+  assert_non_null(long_one);
   memset(long_one, ' ', 19999);
   assert_int_equal(add(p, long_one, NULL, refuse), RLY_MISUSE);
   free(long_one);

@@ -128,6 +128,7 @@ static void add(uint8_t *a, const uint8_t *b) {
 /* As the library's @tree_sum says it. */
 static void expect(int64_t shards, uint8_t *out) {
   uint8_t *all = calloc((size_t)shards, BYTES);
+  assert_non_null(all);
   for (int64_t k = 0; k < shards; k++) fill(all + k * BYTES, k);
   for (int64_t n = shards; n > 1; n = (n + 1) / 2)
     for (int64_t k = 0; k < n; k += 2) {

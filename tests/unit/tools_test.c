@@ -74,6 +74,7 @@ static void test_formats_within_limits(void **state) {
   rly_context *cx = rly_context_new(&(rly_options){.max_memory = 1 << 20});
   size_t len = 1 << 20;
   char *text = malloc(len), *out = NULL;
+  assert_non_null(text);
   memset(text, '(', len);
   assert_int_equal(rly_text_format(cx, "m.rly", text, len, &out), RLY_LIMIT);
   free(text);

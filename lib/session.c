@@ -164,10 +164,11 @@ static void diags_back(rly_session *s, Diags *usual) {
   context_unlock(s->program->cx);
 }
 
-/* Each call asks this first, and mostly all params have their values. */
+/* Each call asks this first, and mostly all params have their values.  Another
+ * session may have given them on another thread: acquire makes them visible. */
 static bool params_are_given(const rly_session *s) {
   const rly_program *p = s->program;
-  return atomic_load_explicit(&p->params_given, memory_order_relaxed) ==
+  return atomic_load_explicit(&p->params_given, memory_order_acquire) ==
          p->ir->params.len;
 }
 

@@ -65,11 +65,11 @@ static const Expr *plain_adt(Reduce *r, const Type *t, int levels) {
   return NULL;
 }
 
-/* The plainest value of a type, without variables; NULL: there is none. */
-static const Expr *plain(Reduce *r, const Type *t, int levels) {
+/* A value of at most so many levels.  Where parts need fewer, they have fewer.
+ */
+static const Expr *plain_within(Reduce *r, const Type *t, int levels) {
   Arena *arena = &r->v.unit->arena;
   Expr *e = NULL;
-  if (!t || levels == 0) return NULL;
   if (t->kind == TY_TENSOR) {
     e = (Expr *)plain_tensor(r, t);
   } else if (t->kind == TY_ADT) {
@@ -82,6 +82,14 @@ static const Expr *plain(Reduce *r, const Type *t, int levels) {
     e->args = args;
   }
   if (e) e->type = t;
+  return e;
+}
+
+/* The plainest value of a type, without variables: that of the fewest levels,
+ * and of its first constructors.  NULL: there is none. */
+static const Expr *plain(Reduce *r, const Type *t, int levels) {
+  const Expr *e = NULL;
+  for (int i = 1; t && !e && i <= levels; i++) e = plain_within(r, t, i);
   return e;
 }
 
@@ -260,12 +268,18 @@ static bool try_params(Reduce *r, const Expr *node) {
 }
 
 /* True when something smaller stands in the node's place now: then `node` is no
- * node of the program any more. */
+ * node of the program any more.
+ *
+ * This ends.  A program weighs as much as it has nodes, a variable one more
+ * than the plainest value of its type: each change leaves less weight, or as
+ * much and fewer nodes, or a text of as many that was not tried before. */
 static bool simplify(Reduce *r, const Expr *node) {
-  if (node->kind != EX_CONST || node->constant->rank > 0) {
-    const Expr *by = node->kind == EX_FN ? NULL : plain(r, node->type, LEVELS);
-    if (by && try_instead(r, node, by)) return true;
-  }
+  const Expr *by = node->kind == EX_FN ? NULL : plain(r, node->type, LEVELS);
+  size_t least = by ? nodes_in(r, by) : 0;
+  size_t have = nodes_in(r, node);
+  bool scalar = node->kind == EX_CONST && node->constant->rank == 0;
+  bool fits = node->kind == EX_VAR || least <= have;
+  if (by && fits && !scalar && try_instead(r, node, by)) return true;
   if (node->kind == EX_BLOCK)
     for (int i = node->block->count; i-- > 0;)
       if (try_instead(r, node, without_binding(r, node, i)) ||
@@ -282,7 +296,7 @@ static bool simplify(Reduce *r, const Expr *node) {
     done = try_instead(r, node, part_alone(r, node, parts.data[i]));
   }
   VEC_DONE(&parts);
-  return done || try_params(r, node);
+  return done || (have > least && try_params(r, node));
 }
 
 /* In the order of the text, so the largest nodes come before their parts.

@@ -250,6 +250,21 @@ my @reduce = ("let \@k = 7;\n(5, 6);\n", '--reduce', $slow, '--trial-timeout');
 my $kept = "let \@k: int32 = 7;\n";
 gives(patiently(sub { opt(@reduce, $_[0]) }, sub { $_[0]{out} eq $kept }),
       0, $kept, qr/^1 nodes of 4 are left/, 'a trial may take so long');
+# A plain value has the fewest levels, whichever constructor comes first; a
+# longer one would be found in it again and again.
+gives(opt(<<'END', '--reduce', '! grep -q ref_write'), 0,
+type Log { Entry(int32, Log), Empty }
+def @main() {
+  let %log = ref(Empty);
+  ref_write(%log, Entry(2, ref_read(%log)));
+  ref_read(%log)
+}
+END
+      <<'END', qr/^5 nodes of 12 are left/, 'plain values are small');
+type Log { Entry(int32, Log), Empty }
+
+def @main() -> () { ref_write(ref(Empty), Empty) }
+END
 gives(opt($sums, '--reduce', 'true'), 1, '',
       qr/`true .*` does not fail for the whole program/, 'nothing to reduce');
 

@@ -67,14 +67,18 @@ static Infix infix_call(const Printer *p, const Expr *e) {
   return (Infix){0};
 }
 
+/* A pass may have taken all arguments of a call away that was a pipe. */
+static bool is_pipe(const Expr *e) {
+  return (e->sugar == SUGAR_PIPE || e->sugar == SUGAR_PIPE_CALL) &&
+         e->count > 0;
+}
+
 static Infix as_infix(const Printer *p, const Expr *e) {
+  if (is_pipe(e)) return (Infix){"|>", LEVEL_PIPE, e->args[0], e->call.callee};
   switch (e->sugar) {
     case SUGAR_INFIX: return infix_call(p, e);
     case SUGAR_AND: return (Infix){"&&", LEVEL_AND, e->args[0], e->args[1]};
     case SUGAR_OR: return (Infix){"||", LEVEL_OR, e->args[0], e->args[2]};
-    case SUGAR_PIPE:
-    case SUGAR_PIPE_CALL:
-      return (Infix){"|>", LEVEL_PIPE, e->args[0], e->call.callee};
     default: return (Infix){0};
   }
 }
@@ -135,7 +139,7 @@ int print_attrs_of(Printer *p, const Expr *call, const Attr **attrs,
 static void print_arguments(Printer *p, const Expr *call) {
   const Attr *attrs;
   int operands, attr_count = print_attrs_of(p, call, &attrs, &operands);
-  int first = call->sugar == SUGAR_PIPE_CALL;
+  int first = is_pipe(call) && call->sugar == SUGAR_PIPE_CALL;
   int early = operands - call->call.late;
   print_list_open(p, "(");
   for (int i = first; i < early; i++) {

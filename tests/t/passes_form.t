@@ -288,6 +288,12 @@ def @g(%n: int32) -> int32 { @go(%n, 0) * 2 }
   like(same('LambdaUnlift', $go . $program, $name), $like,
        "LambdaUnlift: $name");
 }
+for my $call ('|> @not', '|> @not()') {
+  like(same('LambdaUnlift', "def \@not(%b: bool) -> bool { !%b }
+def \@f(%n: int32) -> (int32, bool) { let %b = %n < 2; (%n, %b $call) }
+\@f(5);", "a pipe without arguments, $call"),
+       qr/let %not: .*\(%n, %not\(\)\)/s, "LambdaUnlift: $call");
+}
 my $ring = 'def @a(%n: int32) -> int32 { if (%n > 9) { %n } else { @b(%n) } }
 def @b(%n: int32) -> int32 { @a(%n + 1) }
 def @f(%n: int32) -> int32 { @a(%n) }

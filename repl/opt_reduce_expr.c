@@ -157,8 +157,12 @@ typedef struct Instead {
   const Expr *node, *by;
 } Instead;
 
+/* What a definition defines stays a function. */
 static const Expr *put_instead(Reduce *r, const void *data, const Expr *whole) {
   const Instead *instead = data;
+  if (whole == instead->node && whole->kind == EX_FN &&
+      instead->by->kind != EX_FN)
+    return NULL;
   ExprMap m;
   expr_map_start(&m, r->text.mem, &r->v.unit->arena, whole);
   while (expr_map_next(&m))

@@ -265,6 +265,17 @@ type Log { Entry(int32, Log), Empty }
 
 def @main() -> () { ref_write(ref(Empty), Empty) }
 END
+# What a definition defines stays a function, though a part of it, which is no
+# `fn`, has the same type.
+gives(opt(<<'END', '--reduce', '! grep -q ref_read'), 0,
+def @f(%n: int32) -> int32 {
+  let %r = ref(fn (%x: int32) -> int32 { %x });
+  ref_read(%r)(%n)
+}
+@f(1)
+END
+      qr/\Adef \@f\(.*ref_read\(ref\(.*\n\z/, qr/^\d nodes of 11 are left/,
+      'a definition stays one');
 gives(opt($sums, '--reduce', 'true'), 1, '',
       qr/`true .*` does not fail for the whole program/, 'nothing to reduce');
 

@@ -179,8 +179,11 @@ rly_value *rly_value_field(rly_value *v, int i) {
     return NULL;
   const Type *type;
   Value field = value_field(store_of(v->session), v->type, v->value, i, &type);
-  value_keep(type, field);
-  rly_value *handle = value_handle_take(v->session, type, field);
+  rly_value *handle = NULL;
+  if (!mem_exhausted(v->session->mem)) { /* else the type is not the field's */
+    value_keep(type, field);
+    handle = value_handle_take(v->session, type, field);
+  }
   session_release(v->session);
   return handle;
 }

@@ -211,8 +211,9 @@ static rly_status run_entry(Rerun *r, rly_session *s,
   rly_value *value;
   rly_status status = rly_session_call_bound(s, entry, &value);
   if (status != RLY_OK) return status;
-  char *text =
-      rly_value_is_unit(value) ? NULL : rly_value_text_fit(value, 0, 0);
+  bool shown = !rly_value_is_unit(value);
+  char *text = shown ? rly_value_text_fit(value, 0, 0) : NULL;
+  if (shown && !text) status = RLY_LIMIT;
   StrBuf line;
   strbuf_init(&line, &r->host->cx->mem);
   if (text) strbuf_add_line(&line, text);

@@ -215,7 +215,7 @@ void global_type_print_within(const Program *program, const Global *g,
 }
 
 void global_type_print(const Program *program, const Global *g, StrBuf *out) {
-  if (g->scheme) type_expr_print_brief(out, g->scheme, TYPE_TEXT_MOST);
+  if (g->scheme) type_expr_print_brief(out, g->scheme, TYPE_BRIEF_MOST);
   else type_print_brief(program->types, out, g->type);
 }
 

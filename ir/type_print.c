@@ -140,5 +140,5 @@ void type_print(const TypeTable *t, StrBuf *out, const Type *type,
 }
 
 void type_print_brief(const TypeTable *t, StrBuf *out, const Type *type) {
-  print_within(t, out, type, TYPE_TEXT_MOST, TYPE_LEVELS_SHOWN);
+  print_within(t, out, type, TYPE_BRIEF_MOST, TYPE_LEVELS_SHOWN);
 }

@@ -302,7 +302,7 @@ $(B)/tests/unit/fork_test: private LINK += $(ALLOCATOR)
 $(B)/tests/oom/main.o: repl/main.c $(B)/flags | $(gen_hdr)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PREPROCESS) $(COMPILE) -Dmain=rly_main -MMD -MP -c $< -o $@
-$(oom): $(oom).o $(B)/tests/oom/main.o \
+$(oom): $(oom).o $(B)/tests/oom/paths.o $(B)/tests/oom/main.o \
   $(filter-out $(B)/repl/main.o,$(call objects,$(rly_src))) $(LIB)
 	@echo "  link  $@"
 	$(Q)$(LINK) $(ALLOCATOR) $(linked) $(LDLIBS) -o $@
@@ -750,7 +750,14 @@ RLY_SCRIPTS ?= $(wildcard tests/run/*.rly tests/gradient/*.rly \
 soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions
 	@$< $(FRAMES)
 
-oom: $(oom)     ## every STRIDE-th allocation of every test script fails
+# -p asks which functions led to an allocation.
+oom:            ## each path to an allocation, in every test script, fails
+	@$(MAKE) --no-print-directory B=build/paths \
+	  LOOKS='-DWITH_FRAME_POINTERS= -fno-omit-frame-pointer' \
+	  build/paths/tests/oom/oom
+	@build/paths/tests/oom/oom -v -p $(RLY_SCRIPTS)
+
+oom-each: $(oom) ## the same of every STRIDE-th allocation: weeks, for all
 	@$< -v -s $(STRIDE) $(RLY_SCRIPTS)
 
 # MEM_SMALL is 512 bytes there, so that programs of a modest width have tables

@@ -1,6 +1,6 @@
 /* Commands whose allocations fail.
  *
- *   oom [-s STRIDE] [-l BYTES] [-n STEPS] [-c COMMAND] [-v] FILE...
+ *   oom [-s STRIDE | -p] [-l BYTES] [-n STEPS] [-c COMMAND] [-v] FILE...
  *
  * The program is linked in, with malloc and its kin wrapped.  Each command over
  * each file runs first as it is, which counts its allocations, and then with
@@ -8,6 +8,11 @@
  * it.  Each run is a process of its own.  It must end by itself,
  * either like the first or with the exit status of a limit and a message, and
  * leave no block unfreed that the first did not.
+ *
+ * Most allocations are made for the same reason as another: the same functions
+ * have called one another.  With -p one allocation of each such path fails, in
+ * the shortest of all the runs that take it.  This needs a build with frame
+ * pointers (`make oom`).
  *
  * With -l BYTES each command runs under limits from so many bytes down to a
  * megabyte (--max-memory) instead. */
@@ -20,9 +25,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "tests/oom/paths.h"
 
 int rly_main(int argc, char **argv);
 
@@ -41,9 +48,11 @@ static struct Counts {
   _Atomic size_t left;    /* of those, not freed at the end of the program */
 } * counts;
 static size_t fail_at, fail_more;
+static bool by_paths, noting;
 
 static bool must_fail(void) {
   size_t number = atomic_fetch_add(&counts->made, 1) + 1;
+  if (noting) paths_note(number);
   bool fails = fail_at && number - fail_at <= fail_more;
   if (fails) atomic_fetch_add(&counts->refused, 1);
   return fails;
@@ -178,6 +187,7 @@ static Run run(const Case *c, size_t at, size_t more) {
   pid_t pid = fork();
   if (pid == 0) {
     fail_at = at, fail_more = more;
+    noting = by_paths && !at;
     child(c, fds[0], fds[1]);
   }
   Run r = {0};
@@ -237,29 +247,82 @@ static void judge(const Case *c, const Run *first, const Run *r,
 
 /* --- Failing allocations -------------------------------------------------- */
 
+/* Three runs, in which the n-th allocation fails. */
+static void fail(const Case *c, const Run *first, size_t n) {
+  Run once = run(c, n, 0);
+  judge(c, first, &once, "allocation", n);
+  Run twice = run(c, n, 1);
+  judge(c, first, &twice, "two allocations from", n);
+  Run on = run(c, n, SIZE_MAX);
+  judge(c, first, &on, "allocations from", n);
+}
+
+/* The run as it is.  False: it crashed, which is said. */
+static bool run_first(const Case *c, Run *first) {
+  *first = run(c, 0, 0);
+  if (WIFSIGNALED(first->status)) say(c, first, "as it is", 0, "it crashed");
+  return !WIFSIGNALED(first->status);
+}
+
 static void sweep(const Case *c, size_t stride) {
+  Run first;
   if (only_at) { /* in this process, so that a debugger can follow */
     fail_at = only_at, fail_more = 1;
     child(c, 1, 2);
   }
-  Run first = run(c, 0, 0);
-  if (WIFSIGNALED(first.status)) {
-    say(c, &first, "as it is", 0, "it crashed");
-    return;
-  }
+  if (!run_first(c, &first)) return;
   size_t before = mistakes, step = stride;
   if (step == 0) step = 1 + first.made / 20; /* a sample of about twenty */
-  for (size_t n = 1; n <= first.made; n += step) {
-    Run once = run(c, n, 0);
-    judge(c, &first, &once, "allocation", n);
-    Run twice = run(c, n, 1);
-    judge(c, &first, &twice, "two allocations from", n);
-    Run on = run(c, n, SIZE_MAX);
-    judge(c, &first, &on, "allocations from", n);
-  }
+  for (size_t n = 1; n <= first.made; n += step) fail(c, &first, n);
   if (verbose)
     say_words(c), printf("(%zu allocations): %zu mistakes\n", first.made,
                          mistakes - before);
+}
+
+/* --- One allocation of each path ------------------------------------------ */
+
+typedef struct Chosen {
+  const Case *c;
+  Run first;
+  size_t count;
+} Chosen;
+
+static void fail_chosen(void *arg, size_t n) {
+  Chosen *chosen = arg;
+  chosen->count++;
+  fail(chosen->c, &chosen->first, n);
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+enum { LONG = 10 /* seconds, which is worth a line */ };
+
+static void sweep_paths(const Case *cases, size_t count) {
+  Chosen *chosen = __real_calloc(count + 1, sizeof *chosen);
+  if (!chosen) abort();
+  for (size_t i = 0; i < count; i++) {
+    double began = now();
+    bool ended = run_first(&cases[i], &chosen[i].first);
+    double seconds = now() - began;
+    if (ended) paths_take(i, seconds);
+    if (verbose && seconds > LONG)
+      say_words(&cases[i]), printf("took %.0f s\n", seconds);
+  }
+  printf("# %zu paths in %zu runs\n", paths_count(), count);
+  for (size_t i = 0; i < count; i++) {
+    size_t before = mistakes;
+    chosen[i].c = &cases[i];
+    paths_chosen(i, fail_chosen, &chosen[i]);
+    if (!verbose || !chosen[i].count) continue;
+    say_words(&cases[i]);
+    printf("(%zu of %zu allocations): %zu mistakes\n", chosen[i].count,
+           chosen[i].first.made, mistakes - before);
+  }
+  __real_free(chosen);
 }
 
 /* --- Limits --------------------------------------------------------------- */
@@ -333,8 +396,9 @@ int main(int argc, char **argv) {
   size_t stride = 0, most = 0;
   int option, steps = 40;
   const char *only = NULL;
-  while ((option = getopt(argc, argv, "s:l:n:c:f:v")) != -1) {
+  while ((option = getopt(argc, argv, "s:pl:n:c:f:v")) != -1) {
     if (option == 's') stride = strtoull(optarg, NULL, 10);
+    if (option == 'p') by_paths = true;
     if (option == 'l') most = strtoull(optarg, NULL, 10);
     if (option == 'n') steps = atoi(optarg);
     if (option == 'f') only_at = strtoull(optarg, NULL, 10);
@@ -343,8 +407,13 @@ int main(int argc, char **argv) {
   }
   counts = mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (by_paths) paths_open();
+  size_t count = 0;
+  Case *cases =
+      __real_calloc((size_t)argc * COMMANDS, sizeof *cases); /* for -p */
   for (int i = 0; i < 2; i++) scratch[i] = tmpfile();
-  if (counts == MAP_FAILED || !scratch[0] || !scratch[1]) return 2;
+  if (counts == MAP_FAILED || !cases || !scratch[0] || !scratch[1]) return 2;
+  setvbuf(stdout, NULL, _IOLBF, 0);
   setenv("OMP_NUM_THREADS", "1", 1);
   for (int f = optind; f < argc; f++)
     for (int k = 0; k < COMMANDS; k++) {
@@ -358,8 +427,10 @@ int main(int argc, char **argv) {
       for (; commands[k][n]; n++) c.words[n] = commands[k][n];
       c.words[n] = argv[f];
       if (most) shrink(&c, most, steps);
+      else if (by_paths) cases[count++] = c;
       else sweep(&c, stride);
     }
+  if (by_paths) sweep_paths(cases, count);
   bool ok = runs > 0 && mistakes == 0;
   printf("%s 1 - %zu runs, %zu mistakes\n1..1\n", ok ? "ok" : "not ok", runs,
          mistakes);

@@ -77,6 +77,7 @@ static StepValue *import_arguments(rly_session *s, Stepper *st, const Global *g,
     if (!step_argument(m, args, i, s->vm, type, v)) args = NULL;
     value_drop(store_of(s), type, v);
   }
+  if (!args) mem_raise_exhausted(s->mem);
   return args;
 }
 
@@ -86,8 +87,9 @@ rly_status session_step_call(rly_session *s, Stepper *st,
   rly_status ready = session_params(s, NULL, false, g->value);
   if (ready != RLY_OK) return ready;
   StepValue *args = import_arguments(s, st, g, rly_function_param_count(f));
-  if (args) stepper_add_call(st, g, args);
-  return args ? RLY_OK : RLY_REFUSED;
+  if (!args) return session_failed(s, RLY_REFUSED);
+  stepper_add_call(st, g, args);
+  return RLY_OK;
 }
 
 /* --- Expressions among the variables of a function under way ------------- */

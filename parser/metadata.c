@@ -48,6 +48,13 @@ static void *fail(Reader *r, const char *what) {
   return NULL;
 }
 
+/* Its bytes are there, so only memory can lack. */
+static void *no_memory(Reader *r) {
+  mem_raise_exhausted(r->program->mem);
+  r->failed = true;
+  return NULL;
+}
+
 /* Every loop over the section ends when memory runs out. */
 static bool stopped(const Reader *r) {
   return r->failed || mem_exhausted(r->program->mem);
@@ -119,10 +126,10 @@ static Tensor *constant_of(Reader *r, const uint8_t *bytes, size_t size) {
     return fail(r, "an array's size does not fit its shape");
   Program *p = r->program;
   Tensor *t = tensor_new(p->heap, a.dtype, a.rank, a.shape);
-  if (!t) return fail(r, "an array does not fit into memory");
+  if (!t) return no_memory(r);
   ndarray_copy_elements(t->data, &a);
   t = program_constant_take(p, t);
-  return t ? t : fail(r, "an array does not fit into memory");
+  return t ? t : no_memory(r);
 }
 
 static Tensor *read_constant(Reader *r, const json_t *node) {
@@ -134,7 +141,7 @@ static Tensor *read_constant(Reader *r, const json_t *node) {
   if (!json_is_string(text)) return fail(r, "an array is missing");
   size_t len = json_string_length(text), room = len / 4 * 3 + 3;
   uint8_t *bytes = mem_alloc(r->program->mem, room);
-  if (!bytes) return fail(r, "an array does not fit into memory");
+  if (!bytes) return no_memory(r);
   size_t size = base64_decode(json_string_value(text), len, bytes);
   Tensor *t = size == SIZE_MAX ? fail(r, "an array is no base64")
                                : constant_of(r, bytes, size);

@@ -25,24 +25,32 @@ static bool put_text(Host *h, const char *path, const StrBuf *text) {
 
 /* In a program of its own, so that nothing that was formatted before is visible
  * to it; the names of its diagnostics are those of the file. */
-static bool checks(Host *h, const char *path, const char *text, size_t len) {
+static rly_status check_text(Host *h, const char *path, const char *text,
+                             size_t len) {
   rly_program *p = host_program_new(h, h->cx);
-  bool ok = p && rly_program_add_text(p, path, text, len, 0) == RLY_OK;
+  rly_status status =
+      p ? rly_program_add_text(p, path, text, len, 0) : RLY_LIMIT;
   host_program_free(h, p);
-  return ok;
+  return status;
 }
 
 /* Plain Relay has no words for the types of cells and of polymorphic functions.
  * The relay pass leaves such an annotation out, for it may be inferred: without
  * it, a program that checks must still do so.  Only where the pass left out
  * something is the question asked, for it costs two runs of the checker.  A
- * program that did not check before is not blamed on the pass. */
+ * program that did not check before is not blamed on the pass, nor is it where
+ * memory is over. */
 static bool checks_back(Host *h, const char *path, const Unit *unit,
                         const StrBuf *text) {
   const SourceFile *source = unit->source;
-  if (!unit->unsaid_count || checks(h, path, strbuf_text(text), text->len) ||
-      !checks(h, path, source->text, source->len))
-    return true;
+  if (!unit->unsaid_count) return true;
+  rly_status after = check_text(h, path, strbuf_text(text), text->len);
+  if (after == RLY_OK) return true;
+  rly_status before = after == RLY_LIMIT
+                          ? RLY_LIMIT
+                          : check_text(h, path, source->text, source->len);
+  if (before == RLY_LIMIT) mem_raise_exhausted(h->program->mem);
+  if (before != RLY_OK) return before != RLY_LIMIT;
   Diags *diags = h->program->ir->diags;
   diags_clear(diags);
   for (int i = 0; i < unit->unsaid_count; i++) {

@@ -33,6 +33,9 @@ my %stride = (matches => 1499, closures => 331, faults => 331);
 holds("allocations fail in $_", -s => $stride{$_}, file => "tests/run/$_.rly")
     for sort keys %stride;
 
+holds('step: allocations fail', -s => 1, -c => 'step',
+      file => 'tests/conformance/lang/infer_hole_inside_type.rly');
+
 # Passes, on a program that gives each something to do.
 holds('opt: allocations fail', -s => 97, -c => 'opt',
       file => 'tests/oom/passes.rly');
@@ -43,6 +46,12 @@ holds('opt: allocations fail, where --reduce has something to do', -s => 397,
     if $mode ne 'cov';
 holds('fmt: allocations fail', -s => 97, -c => 'fmt',
       file => 'tests/run/law.rly');
+# Whether what --relay leaves out may be left out is asked of the checker.
+holds('fmt: allocations fail, with types that Relay has no words for',
+      -s => 7, -c => 'fmt',
+      file => 'tests/conformance/lang/infer_hole_inside_type.rly');
+holds("check: allocations fail, in a metadata section", -s => 1, -c => 'check',
+      file => 'tests/conformance/lang/lit_metadata_constant.rly');
 holds('fmt: allocations fail, with cells in data', -s => 101, -c => 'fmt',
       file => 'tests/oom/stores.rly');
 

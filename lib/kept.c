@@ -229,6 +229,7 @@ static void keep_cell(Keeper *k, const StepCells *cells, const CellHistory *h,
 
 static bool keep_cells(Keeper *k, int step) {
   const StepCells *cells = session_step_cells(k->session->vm);
+  if (!cells) return false;
   StrBuf part;
   strbuf_init(&part, k->now.mem);
   bool found = true;
@@ -256,7 +257,7 @@ static void say_cell(Keeper *k, const char *text, size_t len) {
   const StepCells *cells = session_step_cells(vm);
   uint64_t n[4]; /* number, maker, count, every */
   const char *lines = read_numbers(text, 4, n);
-  if (!lines || *lines++ != '\n' || n[1] > cells->makers.len) return;
+  if (!cells || !lines || *lines++ != '\n' || n[1] > cells->makers.len) return;
   CellMaker *maker = n[1] ? cells->makers.data[n[1] - 1] : NULL;
   CellHistory *h = session_cell(vm, maker, n[0]);
   if (h)

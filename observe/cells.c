@@ -39,7 +39,11 @@ struct Cells {
   VEC(Histories) families;
   size_t family; /* of the step at hand */
   StepCells step;
+  bool lost; /* memory ran out, so what is told of cells is not whole */
 };
+
+/* After all that adds to the histories. */
+static void note_loss(Cells *c) { c->lost |= mem_exhausted(c->mem); }
 
 /* Forgets what the step before did. */
 static void begin_step(Cells *c) {
@@ -127,7 +131,9 @@ static CellMaker *maker_at(Cells *c, Span span) {
   const void *key = (const void *)(uintptr_t)span.lo;
   CellMaker *m = ptrmap_get(&c->by_start, key);
   if (m || !VEC_RESERVE(&c->makers, 1)) return m;
-  if (!(m = mem_alloc_zeroed(c->mem, sizeof *m))) return NULL;
+  m = mem_alloc_zeroed(c->mem, sizeof *m);
+  c->lost |= !m;
+  if (!m) return NULL;
   m->place = span;
   VEC_INIT(&m->cells, c->mem);
   ptrmap_put(&c->by_start, key, m);
@@ -156,6 +162,7 @@ static CellHistory *history_of(Cells *c, CellMaker *m) {
   Histories *family = &c->families.data[c->family];
   if (!VEC_RESERVE(&m->cells, 1) || !VEC_RESERVE(family, 1)) return NULL;
   CellHistory *h = mem_alloc_zeroed(c->mem, sizeof *h);
+  c->lost |= !h;
   if (!h) return NULL;
   h->maker = m;
   h->number = family->len;
@@ -209,6 +216,7 @@ void cells_hold(Cells *c, Session *s, const Word *pc, const RefCell *r) {
   bool made = pc->op == INS_ref;
   CellHistory *h =
       made ? cell_begins(c, s, pc, r) : ptrmap_get(&c->followed, r);
+  note_loss(c);
   if (!h || r->obj.tag) return;
   note(c, h);
   add_content(s, h, r->content);
@@ -217,19 +225,22 @@ void cells_hold(Cells *c, Session *s, const Word *pc, const RefCell *r) {
     if (h->count % h->every == 0) VEC_PUSH(&h->values, h->last);
   }
   h->count++;
+  note_loss(c);
 }
 
-void session_each_cell(Session *s,
+bool session_each_cell(Session *s,
                        void (*show)(void *data, const CellHistory *h,
                                     uint64_t more),
                        void *data) {
   const Cells *c = s->observer ? watch_of(s)->cells : NULL;
+  if (c && c->lost) return false;
   for (size_t i = 0; c && i < c->makers.len; i++) {
     const CellMaker *m = c->makers.data[i];
     size_t shown = m->cells.len < CELLS_MOST ? m->cells.len : CELLS_MOST;
     for (size_t k = 0; k < shown; k++)
       show(data, m->cells.data[k], k + 1 == shown ? m->count - shown : 0);
   }
+  return true;
 }
 
 /* --- Step by step --------------------------------------------------------- */
@@ -238,21 +249,28 @@ void session_cells_begin(Session *s, size_t family) {
   Cells *c = watch_of(s)->cells;
   begin_step(c);
   enter_family(c, family);
+  note_loss(c);
 }
 
 const StepCells *session_step_cells(const Session *s) {
-  return &watch_of(s)->cells->step;
+  const Cells *c = watch_of(s)->cells;
+  return c->lost ? NULL : &c->step;
 }
 
 CellMaker *session_cells_made(Session *s, Span place, uint64_t count) {
-  return made_at(watch_of(s)->cells, place, count);
+  Cells *c = watch_of(s)->cells;
+  CellMaker *m = made_at(c, place, count);
+  note_loss(c);
+  return m;
 }
 
 CellHistory *session_cell(Session *s, CellMaker *maker, size_t number) {
   Cells *c = watch_of(s)->cells;
   const Histories *family = &c->families.data[c->family];
   if (!maker) return number < family->len ? family->data[number] : NULL;
-  return number == family->len ? history_of(c, maker) : NULL;
+  CellHistory *h = number == family->len ? history_of(c, maker) : NULL;
+  note_loss(c);
+  return h;
 }
 
 static bool is_power_of_two(uint64_t n) { return n && !(n & (n - 1)); }
@@ -279,4 +297,5 @@ void session_cell_held(Session *s, CellHistory *h, uint64_t count,
     at = line_end + 1;
   }
   if (h->values.len) h->values.len--; /* the last content is kept apart */
+  note_loss(watch_of(s)->cells);
 }

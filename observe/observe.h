@@ -57,8 +57,9 @@ struct CellMaker {
  * runs out. */
 bool session_follow_cells(Session *s);
 /* The cells by their places: of each place the first few, and with the last of
- * these how many more it has made. */
-void session_each_cell(Session *s,
+ * these how many more it has made.  False: memory ran out while they were
+ * followed, so none is shown. */
+bool session_each_cell(Session *s,
                        void (*show)(void *data, const CellHistory *h,
                                     uint64_t more),
                        void *data);
@@ -77,6 +78,7 @@ typedef struct StepCells {
 
 /* A step of this family begins. */
 void session_cells_begin(Session *s, size_t family);
+/* NULL: memory ran out while cells were followed. */
 const StepCells *session_step_cells(const Session *s);
 
 /* For a step that is not evaluated: says that it made `count` cells at the

@@ -279,8 +279,11 @@ static rly_status run_watched(Rerun *r, const rly_function *entry) {
   rly_status status = entry ? run_entry(r, s, entry) : run_steps(r, s);
   r->done = true;
   if (watches) pthread_join(watcher, NULL);
-  session_each_cell(s->vm, put_cell, r);
-  return status;
+  bool shown = session_each_cell(s->vm, put_cell, r) &&
+               !mem_exhausted(&r->host->cx->mem);
+  if (shown || status != RLY_OK) return status;
+  mem_raise_exhausted(s->mem);
+  return session_failed(s, RLY_LIMIT);
 }
 
 /* Checks and runs; the exit status, as of `rly run`. */

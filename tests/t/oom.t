@@ -61,6 +61,8 @@ holds('watch: allocations fail, in a program with @main', -s => 1,
       -c => 'watch', file => $pair);
 holds('watch: allocations fail, while cells are followed', -s => 41,
       -c => 'watch', file => 'tests/oom/cells.rly');
+holds('watch: allocations fail, where all cells are shown', -s => 1,
+      -c => 'watch', file => 'tests/conformance/lang/adt_kind_empty_later.rly');
 
 # The types of fields of a value.
 holds('gradcheck: allocations fail', -s => 1, -c => 'gradcheck',

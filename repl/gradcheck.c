@@ -140,16 +140,21 @@ static bool evaluate(Check *c, Numbers *out) {
   rly_value_free(c->value);
   c->value = NULL;
   strbuf_add_char(&c->text, ';');
-  rly_snapshot *before =
-      c->g->effects & EFFECT_WRITE ? rly_session_snapshot(c->s) : NULL;
+  bool writes = c->g->effects & EFFECT_WRITE;
+  rly_snapshot *before = writes ? rly_session_snapshot(c->s) : NULL;
+  if (writes && !before) {
+    c->limit = true;
+    return false;
+  }
   rly_status status = rly_program_add_text(
       c->h->program, "<gradcheck>", strbuf_text(&c->text), c->text.len, 0);
   bool run = status == RLY_OK;
   c->h->print_to = c->sink;
   if (run) status = rly_session_run(c->s, keep, c);
   c->h->print_to = NULL;
-  if (before) rly_session_restore(c->s, before);
+  if (before && rly_session_restore(c->s, before) != RLY_OK) c->limit = true;
   rly_snapshot_free(before);
+  if (c->limit) return false;
   if (status != RLY_OK) {
     note_failure(c, status, run);
     return false;

@@ -64,6 +64,17 @@ holds('watch: allocations fail, while cells are followed', -s => 41,
 holds('watch: allocations fail, where all cells are shown', -s => 1,
       -c => 'watch', file => 'tests/conformance/lang/adt_kind_empty_later.rly');
 
+# A cell gets back what it held before each evaluation.
+my $cell = spew(scratch('cell.rly'), <<'END');
+let @c = ref(1f);
+def @f(%x: float32) -> float32 {
+  ref_write(@c, ref_read(@c) * 2f);
+  ref_read(@c) * %x
+}
+END
+holds('gradcheck: allocations fail, with a cell', -s => 1, -c => 'gradcheck',
+      file => $cell);
+
 # The types of fields of a value.
 holds('gradcheck: allocations fail', -s => 1, -c => 'gradcheck',
       file => 'tests/conformance/lang/adt_kind_function.rly');

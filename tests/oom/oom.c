@@ -431,6 +431,7 @@ int main(int argc, char **argv) {
       else sweep(&c, stride);
     }
   if (by_paths) sweep_paths(cases, count);
+  __real_free(cases);
   bool ok = runs > 0 && mistakes == 0;
   printf("%s 1 - %zu runs, %zu mistakes\n1..1\n", ok ? "ok" : "not ok", runs,
          mistakes);

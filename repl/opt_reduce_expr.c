@@ -65,8 +65,7 @@ static const Expr *plain_adt(Reduce *r, const Type *t, int levels) {
   return NULL;
 }
 
-/* A value of at most so many levels.  Where parts need fewer, they have fewer.
- */
+/* A plain value that nests at most so many levels deep, as do its parts. */
 static const Expr *plain_within(Reduce *r, const Type *t, int levels) {
   Arena *arena = &r->v.unit->arena;
   Expr *e = NULL;
@@ -85,8 +84,9 @@ static const Expr *plain_within(Reduce *r, const Type *t, int levels) {
   return e;
 }
 
-/* The plainest value of a type, without variables: that of the fewest levels,
- * and of its first constructors.  NULL: there is none. */
+/* The plainest value of a type, which has no variables: it nests the fewest
+ * levels deep, and where that leaves a choice it is made by the constructor
+ * that is declared first.  NULL: there is none within so many levels. */
 static const Expr *plain(Reduce *r, const Type *t, int levels) {
   const Expr *e = NULL;
   for (int i = 1; t && !e && i <= levels; i++) e = plain_within(r, t, i);
@@ -130,7 +130,8 @@ static void all_nodes(Reduce *r, Exprs *out) {
 /* What stands for the expression of a slot. */
 typedef const Expr *Change(Reduce *r, const void *data, const Expr *whole);
 
-/* Changes all slots, prints, and takes that back. */
+/* Changes all slots, prints, and takes that back.  The value of a `def` stays a
+ * `fn`, as its text needs one. */
 static bool try_change(Reduce *r, Change *change, const void *data) {
   Unit *u = r->v.unit;
   Exprs was;
@@ -141,7 +142,8 @@ static bool try_change(Reduce *r, Change *change, const void *data) {
     if (!slot) continue;
     VEC_PUSH(&was, *slot);
     const Expr *made = change(r, data, *slot);
-    if (made) *slot = made;
+    bool fits = made && (made->kind == EX_FN || u->items[i].kind != ITEM_DEF);
+    if (fits) *slot = made;
   }
   reduce_print(r);
   step = 0;
@@ -157,12 +159,8 @@ typedef struct Instead {
   const Expr *node, *by;
 } Instead;
 
-/* What a definition defines stays a function. */
 static const Expr *put_instead(Reduce *r, const void *data, const Expr *whole) {
   const Instead *instead = data;
-  if (whole == instead->node && whole->kind == EX_FN &&
-      instead->by->kind != EX_FN)
-    return NULL;
   ExprMap m;
   expr_map_start(&m, r->text.mem, &r->v.unit->arena, whole);
   while (expr_map_next(&m))
@@ -271,24 +269,16 @@ static bool try_params(Reduce *r, const Expr *node) {
   return false;
 }
 
-/* True when something smaller stands in the node's place now: then `node` is no
- * node of the program any more.
- *
- * This ends.  A program weighs as much as it has nodes, a variable one more
- * than the plainest value of its type: each change leaves less weight, or as
- * much and fewer nodes, or a text of as many that was not tried before. */
-static bool simplify(Reduce *r, const Expr *node) {
-  const Expr *by = node->kind == EX_FN ? NULL : plain(r, node->type, LEVELS);
-  size_t least = by ? nodes_in(r, by) : 0;
-  size_t have = nodes_in(r, node);
-  bool scalar = node->kind == EX_CONST && node->constant->rank == 0;
-  bool fits = node->kind == EX_VAR || least <= have;
-  if (by && fits && !scalar && try_instead(r, node, by)) return true;
-  if (node->kind == EX_BLOCK)
-    for (int i = node->block->count; i-- > 0;)
-      if (try_instead(r, node, without_binding(r, node, i)) ||
-          try_value(r, node, i))
-        return true;
+static bool try_block(Reduce *r, const Expr *node) {
+  for (int i = node->kind == EX_BLOCK ? node->block->count : 0; i-- > 0;)
+    if (try_instead(r, node, without_binding(r, node, i)) ||
+        try_value(r, node, i))
+      return true;
+  return false;
+}
+
+/* A node within it that has its type. */
+static bool try_within(Reduce *r, const Expr *node) {
   Exprs parts;
   VEC_INIT(&parts, r->text.mem);
   add_nodes(r->text.mem, node, &parts);
@@ -300,7 +290,25 @@ static bool simplify(Reduce *r, const Expr *node) {
     done = try_instead(r, node, part_alone(r, node, parts.data[i]));
   }
   VEC_DONE(&parts);
-  return done || (have > least && try_params(r, node));
+  return done;
+}
+
+/* True when something smaller stands in the node's place now: then `node` is no
+ * node of the program any more.
+ *
+ * Replacing nodes comes to an end.  Let a node weigh 1, and a variable 1 more
+ * than the plainest value of its type has nodes.  A change leaves a program
+ * that weighs less, or that weighs the same and has fewer nodes, or another one
+ * of the same weight and size; of these there are finitely many, and each is
+ * tried once.  Hence a plain value of more nodes takes the place of a variable
+ * only, and a variable never that of a plain value. */
+static bool simplify(Reduce *r, const Expr *node) {
+  const Expr *by = node->kind == EX_FN ? NULL : plain(r, node->type, LEVELS);
+  size_t least = by ? nodes_in(r, by) : 0, have = nodes_in(r, node);
+  bool scalar = node->kind == EX_CONST && node->constant->rank == 0;
+  bool fits = node->kind == EX_VAR || (!scalar && least <= have);
+  return (by && fits && try_instead(r, node, by)) || try_block(r, node) ||
+         try_within(r, node) || (have > least && try_params(r, node));
 }
 
 /* In the order of the text, so the largest nodes come before their parts.

@@ -23,7 +23,8 @@ static bool put_text(Host *h, const char *path, const StrBuf *text) {
   return true;
 }
 
-/* In a program of its own, so that nothing that was formatted before is visible
+/* RLY_OK, RLY_REFUSED or RLY_LIMIT, with the diagnostics.  The text is checked
+ * in a program of its own, so that nothing that was formatted before is visible
  * to it; the names of its diagnostics are those of the file. */
 static rly_status check_text(Host *h, const char *path, const char *text,
                              size_t len) {
@@ -36,21 +37,18 @@ static rly_status check_text(Host *h, const char *path, const char *text,
 
 /* Plain Relay has no words for the types of cells and of polymorphic functions.
  * The relay pass leaves such an annotation out, for it may be inferred: without
- * it, a program that checks must still do so.  Only where the pass left out
- * something is the question asked, for it costs two runs of the checker.  A
- * program that did not check before is not blamed on the pass, nor is it where
- * memory is over. */
-static bool checks_back(Host *h, const char *path, const Unit *unit,
-                        const StrBuf *text) {
+ * it, a program that checks must still do so; else this is RLY_REFUSED.  Only
+ * where the pass left out something is the question asked, for it costs two
+ * runs of the checker.  A program that did not check before is not blamed on
+ * the pass.  RLY_LIMIT: memory or time ended the checker. */
+static rly_status checks_back(Host *h, const char *path, const Unit *unit,
+                              const StrBuf *text) {
   const SourceFile *source = unit->source;
-  if (!unit->unsaid_count) return true;
+  if (!unit->unsaid_count) return RLY_OK;
   rly_status after = check_text(h, path, strbuf_text(text), text->len);
-  if (after == RLY_OK) return true;
-  rly_status before = after == RLY_LIMIT
-                          ? RLY_LIMIT
-                          : check_text(h, path, source->text, source->len);
-  if (before == RLY_LIMIT) mem_raise_exhausted(h->program->mem);
-  if (before != RLY_OK) return before != RLY_LIMIT;
+  if (after != RLY_REFUSED) return after;
+  rly_status before = check_text(h, path, source->text, source->len);
+  if (before != RLY_OK) return before == RLY_REFUSED ? RLY_OK : before;
   Diags *diags = h->program->ir->diags;
   diags_clear(diags);
   for (int i = 0; i < unit->unsaid_count; i++) {
@@ -59,7 +57,7 @@ static bool checks_back(Host *h, const char *path, const Unit *unit,
     diag_hint(d, "without %s, the program does not check",
               unit->unsaid_count == 1 ? "it" : "these types");
   }
-  return false;
+  return RLY_REFUSED;
 }
 
 /* `-` is the text on stdin, which --write cannot put back. */
@@ -76,14 +74,16 @@ static Unit *parse_stdin(Host *h) {
   return unit;
 }
 
-/* 1: the text was refused; 2: it could not be written. */
+/* The exit status.  1: the text was refused; 2: it could not be written; 3: a
+ * limit ended the checker. */
 static int format_unit(Host *h, const char *path, const Unit *unit) {
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);
-  int status = 1;
-  if (unit_format(h->program, path, unit, &out) &&
-      checks_back(h, path, unit, &out))
-    status = put_text(h, path, &out) ? 0 : 2;
+  rly_status said = unit_format(h->program, path, unit, &out)
+                        ? checks_back(h, path, unit, &out)
+                        : RLY_REFUSED;
+  int status = exit_status(said);
+  if (said == RLY_OK && !put_text(h, path, &out)) status = 2;
   strbuf_done(&out);
   return status;
 }

@@ -750,14 +750,14 @@ RLY_SCRIPTS ?= $(wildcard tests/run/*.rly tests/gradient/*.rly \
 soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions
 	@$< $(FRAMES)
 
-# -p asks which functions led to an allocation.
+# The frame pointers tell -p which functions have called one another.
 oom:            ## each path to an allocation, in every test script, fails
 	@$(MAKE) --no-print-directory B=build/paths \
 	  LOOKS='-DWITH_FRAME_POINTERS= -fno-omit-frame-pointer' \
 	  build/paths/tests/oom/oom
 	@build/paths/tests/oom/oom -v -p $(RLY_SCRIPTS)
 
-oom-each: $(oom) ## the same of every STRIDE-th allocation: weeks, for all
+oom-each: $(oom) ## each STRIDE-th allocation fails: weeks, with a stride of 1
 	@$< -v -s $(STRIDE) $(RLY_SCRIPTS)
 
 # MEM_SMALL is 512 bytes there, so that programs of a modest width have tables

@@ -125,6 +125,7 @@ void file_map_drop(void *of) {
 enum { DIGITS = 16, NAMES_TRIED = 100 };
 
 static bool report_unwritable(const FileOut *out, int error) {
+  if (error == ENOMEM) mem_raise_exhausted(out->mem);
   diag_error(out->diags, E0507, SPAN_NONE, "cannot write %s: %s", out->path,
              strerror(error));
   return false;

@@ -91,6 +91,7 @@ bool text_read(Mem *mem, const char *path, char **text, size_t *len,
   strbuf_init(&bytes, mem);
   bool fine = read_any(path, &bytes, diags) && text_of(mem, &bytes, text, len);
   if (!fine) {
+    if (errno == ENOMEM) mem_raise_exhausted(mem);
     diag_error(diags, errno == EFBIG ? E0010 : E0501, SPAN_NONE,
                "cannot read %s: %s", path, strerror(errno));
     strbuf_done(&bytes);

@@ -253,7 +253,8 @@ static bool write_kept(Rerun *r, const char *path) {
 
 static rly_status run_steps(Rerun *r, rly_session *s) {
   const Cli *cli = r->host->cli;
-  if (cli->kept && !read_kept(r, cli->kept)) return RLY_REFUSED;
+  if (cli->kept && !read_kept(r, cli->kept))
+    return status_of_failure(r->host->cx, RLY_REFUSED);
   KeptRun run = {.was = r->kept,
                  .was_len = r->kept_len,
                  .cells = cli->cells,
@@ -265,7 +266,8 @@ static rly_status run_steps(Rerun *r, rly_session *s) {
   r->kept = run.now;
   r->kept_len = run.now_len;
   bool left = !cli->kept || write_kept(r, cli->kept);
-  return left || status != RLY_OK ? status : RLY_RUNTIME;
+  if (left || status != RLY_OK) return status;
+  return status_of_failure(r->host->cx, RLY_RUNTIME);
 }
 
 static rly_status run_watched(Rerun *r, const rly_function *entry) {
@@ -279,10 +281,10 @@ static rly_status run_watched(Rerun *r, const rly_function *entry) {
   rly_status status = entry ? run_entry(r, s, entry) : run_steps(r, s);
   r->done = true;
   if (watches) pthread_join(watcher, NULL);
-  bool shown = session_each_cell(s->vm, put_cell, r) &&
+  bool whole = session_each_cell(s->vm, put_cell, r) &&
                !mem_exhausted(&r->host->cx->mem);
-  if (shown || status != RLY_OK) return status;
-  mem_raise_exhausted(s->mem);
+  if (whole || status != RLY_OK) return status;
+  mem_raise_exhausted(s->mem); /* what is shown lacks something */
   return session_failed(s, RLY_LIMIT);
 }
 

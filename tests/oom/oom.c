@@ -1,6 +1,6 @@
 /* Commands whose allocations fail.
  *
- *   oom [-s STRIDE | -p] [-l BYTES] [-n STEPS] [-c COMMAND] [-v] FILE...
+ *   oom [-s STRIDE | -p | -f N] [-l BYTES] [-n STEPS] [-c COMMAND] [-v] FILE...
  *
  * The program is linked in, with malloc and its kin wrapped.  Each command over
  * each file runs first as it is, which counts its allocations, and then with
@@ -13,6 +13,9 @@
  * have called one another.  With -p one allocation of each such path fails, in
  * the shortest of all the runs that take it.  This needs a build with frame
  * pointers (`make oom`).
+ *
+ * -c COMMAND takes the commands that begin with these words; -f N makes one run
+ * in this process, for a debugger, in which allocations N and N + 1 fail.
  *
  * With -l BYTES each command runs under limits from so many bytes down to a
  * megabyte (--max-memory) instead. */
@@ -48,7 +51,7 @@ static struct Counts {
   _Atomic size_t left;    /* of those, not freed at the end of the program */
 } * counts;
 static size_t fail_at, fail_more;
-static bool by_paths, noting;
+static bool noting; /* which paths lead to the allocations */
 
 static bool must_fail(void) {
   size_t number = atomic_fetch_add(&counts->made, 1) + 1;
@@ -187,7 +190,6 @@ static Run run(const Case *c, size_t at, size_t more) {
   pid_t pid = fork();
   if (pid == 0) {
     fail_at = at, fail_more = more;
-    noting = by_paths && !at;
     child(c, fds[0], fds[1]);
   }
   Run r = {0};
@@ -281,18 +283,6 @@ static void sweep(const Case *c, size_t stride) {
 
 /* --- One allocation of each path ------------------------------------------ */
 
-typedef struct Chosen {
-  const Case *c;
-  Run first;
-  size_t count;
-} Chosen;
-
-static void fail_chosen(void *arg, size_t n) {
-  Chosen *chosen = arg;
-  chosen->count++;
-  fail(chosen->c, &chosen->first, n);
-}
-
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -301,28 +291,38 @@ static double now(void) {
 
 enum { LONG = 10 /* seconds, which is worth a line */ };
 
+/* What fails in one run: `count` of its allocations. */
+static void fail_chosen(const Case *c, const FailureAt *at, size_t count) {
+  Run first;
+  size_t before = mistakes;
+  if (!run_first(c, &first)) return;
+  for (size_t i = 0; i < count; i++) fail(c, &first, at[i].allocation);
+  if (verbose)
+    say_words(c), printf("(%zu of %zu allocations): %zu mistakes\n", count,
+                         first.made, mistakes - before);
+}
+
+static void note_paths(const Case *c, size_t number) {
+  Run first;
+  double began = now();
+  noting = true;
+  bool ended = run_first(c, &first);
+  noting = false;
+  double seconds = now() - began;
+  if (ended) paths_take(number, seconds);
+  if (verbose && seconds > LONG) say_words(c), printf("took %.0f s\n", seconds);
+}
+
 static void sweep_paths(const Case *cases, size_t count) {
-  Chosen *chosen = __real_calloc(count + 1, sizeof *chosen);
-  if (!chosen) abort();
-  for (size_t i = 0; i < count; i++) {
-    double began = now();
-    bool ended = run_first(&cases[i], &chosen[i].first);
-    double seconds = now() - began;
-    if (ended) paths_take(i, seconds);
-    if (verbose && seconds > LONG)
-      say_words(&cases[i]), printf("took %.0f s\n", seconds);
+  for (size_t i = 0; i < count; i++) note_paths(&cases[i], i);
+  size_t paths;
+  FailureAt *at = paths_chosen(&paths);
+  printf("# %zu paths in %zu runs\n", paths, count);
+  for (size_t i = 0, n; i < paths; i += n) {
+    for (n = 1; i + n < paths && at[i + n].run == at[i].run;) n++;
+    fail_chosen(&cases[at[i].run], &at[i], n);
   }
-  printf("# %zu paths in %zu runs\n", paths_count(), count);
-  for (size_t i = 0; i < count; i++) {
-    size_t before = mistakes;
-    chosen[i].c = &cases[i];
-    paths_chosen(i, fail_chosen, &chosen[i]);
-    if (!verbose || !chosen[i].count) continue;
-    say_words(&cases[i]);
-    printf("(%zu of %zu allocations): %zu mistakes\n", chosen[i].count,
-           chosen[i].first.made, mistakes - before);
-  }
-  __real_free(chosen);
+  __real_free(at);
 }
 
 /* --- Limits --------------------------------------------------------------- */
@@ -389,12 +389,25 @@ static const char *const commands[][WORDS] = {
     {"run", "--stats", "--trace", "/dev/null"},
     {"run", "--tape-memory", "4k"},
     {"watch", "--once", "--cells"},
+    {"watch", "--once", "--cells", "--kept", "build/oom.kept"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* Does a command begin with these words, as `watch` or `check --types`? */
+static bool begins(const char *const *words, const char *with) {
+  size_t len = 0;
+  for (; *words && *with; words++, with += len) {
+    with += strspn(with, " ");
+    len = strcspn(with, " ");
+    if (strlen(*words) != len || strncmp(*words, with, len) != 0) return false;
+  }
+  return !*with;
+}
 
 int main(int argc, char **argv) {
   size_t stride = 0, most = 0;
   int option, steps = 40;
+  bool by_paths = false;
   const char *only = NULL;
   while ((option = getopt(argc, argv, "s:pl:n:c:f:v")) != -1) {
     if (option == 's') stride = strtoull(optarg, NULL, 10);
@@ -407,7 +420,10 @@ int main(int argc, char **argv) {
   }
   counts = mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (by_paths) paths_open();
+  if (by_paths && !paths_open()) {
+    fprintf(stderr, "oom: -p needs a build with frame pointers: make oom\n");
+    return 2;
+  }
   size_t count = 0;
   Case *cases =
       __real_calloc((size_t)argc * COMMANDS, sizeof *cases); /* for -p */
@@ -417,11 +433,10 @@ int main(int argc, char **argv) {
   setenv("OMP_NUM_THREADS", "1", 1);
   for (int f = optind; f < argc; f++)
     for (int k = 0; k < COMMANDS; k++) {
-      bool asked = only && !strcmp(only, commands[k][0]);
       const char *command = commands[k][0];
       bool named = !strcmp(command, "test") || !strcmp(command, "import") ||
                    !strcmp(command, "export") || !strcmp(command, "lsp");
-      if (only ? !asked : named) continue;
+      if (only ? !begins(commands[k], only) : named) continue;
       Case c = {{0}};
       int n = 0;
       for (; commands[k][n]; n++) c.words[n] = commands[k][n];

@@ -1,7 +1,7 @@
+/* The table is this file's own: those of base/ allocate by what is wrapped. */
 #include "tests/oom/paths.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ enum { FRAMES = 64, MOST = 1 << 16 };
 typedef struct Path {
   uint64_t hash; /* 0: an empty slot */
   double seconds;
-  size_t run, allocation;
+  FailureAt at;
 } Path;
 
 /* A table with open addressing. */
@@ -54,7 +54,7 @@ static void make_room(Table *t) {
   __real_free(old.slots);
 }
 
-/* The slot of the path; one with the hash 0 before is counted. */
+/* The slot of the path.  `known`: it was in the table before. */
 static Path *enter(Table *t, uint64_t hash, bool *known) {
   make_room(t);
   Path *p = slot_of(t, hash);
@@ -85,14 +85,18 @@ static uint64_t path_here(void) {
   return sum | 1;
 }
 #else
-/* Without frame pointers all paths are one. */
+/* Not called: paths_open() has refused. */
 static uint64_t path_here(void) { return 1; }
 #endif
 
-void paths_open(void) {
+bool paths_open(void) {
+#ifndef WITH_FRAME_POINTERS
+  return false;
+#endif
   noted = mmap(NULL, sizeof *noted, PROT_READ | PROT_WRITE,
                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (noted == MAP_FAILED) abort();
+  return true;
 }
 
 void paths_note(size_t allocation) {
@@ -115,27 +119,23 @@ void paths_take(size_t run, double seconds) {
     Path *p = enter(&all, noted->paths[i].hash, &known);
     if (known && p->seconds <= seconds) continue;
     p->seconds = seconds;
-    p->run = run;
-    p->allocation = noted->paths[i].allocation;
+    p->at = (FailureAt){run, noted->paths[i].allocation};
   }
   noted->count = 0;
 }
 
-size_t paths_count(void) { return all.used; }
-
-static int by_allocation(const void *a, const void *b) {
-  size_t x = *(const size_t *)a, y = *(const size_t *)b;
-  return (x > y) - (x < y);
+static int by_run(const void *a, const void *b) {
+  const FailureAt *x = a, *y = b;
+  if (x->run != y->run) return x->run < y->run ? -1 : 1;
+  return (x->allocation > y->allocation) - (x->allocation < y->allocation);
 }
 
-void paths_chosen(size_t run, void (*fail)(void *arg, size_t allocation),
-                  void *arg) {
-  size_t *chosen = __real_malloc(MOST * sizeof *chosen), count = 0;
+FailureAt *paths_chosen(size_t *count) {
+  FailureAt *chosen = __real_calloc(all.used + 1, sizeof *chosen);
   if (!chosen) abort();
+  *count = 0;
   for (size_t i = 0; i < all.cap; i++)
-    if (all.slots[i].hash && all.slots[i].run == run)
-      chosen[count++] = all.slots[i].allocation;
-  qsort(chosen, count, sizeof *chosen, by_allocation);
-  for (size_t i = 0; i < count; i++) fail(arg, chosen[i]);
-  __real_free(chosen);
+    if (all.slots[i].hash) chosen[(*count)++] = all.slots[i].at;
+  qsort(chosen, *count, sizeof *chosen, by_run);
+  return chosen;
 }

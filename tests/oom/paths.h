@@ -5,21 +5,25 @@
  *   fork; the run: paths_note      for each of its allocations
  *         then:    paths_take      keeps the run for each path to which no run
  *                                  of less time is known
- *   paths_chosen                   the allocations for which a run was kept */
+ *   paths_chosen                   an allocation of each path */
 #ifndef RLY_OOM_PATHS_H
 #define RLY_OOM_PATHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-void paths_open(void);
+/* The how-manieth allocation of which run. */
+typedef struct FailureAt {
+  size_t run, allocation;
+} FailureAt;
+
+/* False: this build has no frame pointers, so all paths would be one. */
+bool paths_open(void);
 void paths_note(size_t allocation);
 /* `seconds`: what the run took. */
 void paths_take(size_t run, double seconds);
-/* How many paths there are. */
-size_t paths_count(void);
-/* Calls fail(arg, allocation) for each of the run, in the order in which the
- * run made them. */
-void paths_chosen(size_t run, void (*fail)(void *arg, size_t allocation),
-                  void *arg);
+/* Owned, in the order of runs and of their allocations; to be freed without
+ * what is wrapped. */
+FailureAt *paths_chosen(size_t *count);
 
 #endif

@@ -64,6 +64,11 @@ holds('watch: allocations fail, while cells are followed', -s => 41,
 holds('watch: allocations fail, where all cells are shown', -s => 1,
       -c => 'watch', file => 'tests/conformance/lang/adt_kind_empty_later.rly');
 
+# What the run before kept is read, and what this one keeps is written.
+unlink 'build/oom.kept';
+holds('watch: allocations fail, where values are kept', -s => 3,
+      -c => "'watch --once --cells --kept'", file => 'tests/oom/cells.rly');
+
 # A cell gets back what it held before each evaluation.
 my $cell = spew(scratch('cell.rly'), <<'END');
 let @c = ref(1f);

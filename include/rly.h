@@ -731,7 +731,8 @@ char *rly_value_json(rly_value *v);
  * by bit, any NaN like any other; refs by what they lead to, functions by
  * identity. */
 bool rly_value_equal(const rly_value *a, const rly_value *b);
-/* Fields of a tuple or constructor, the content of a ref: owned, or NULL. */
+/* Fields of a tuple or constructor, the content of a ref: owned; or NULL, when
+ * there is none or memory ran out. */
 int rly_value_field_count(const rly_value *v);
 rly_value *rly_value_field(rly_value *v, int i);
 const char *rly_value_constructor(const rly_value *v); /* or NULL */

@@ -67,7 +67,8 @@ static Infix infix_call(const Printer *p, const Expr *e) {
   return (Infix){0};
 }
 
-/* A pass may have taken all arguments of a call away that was a pipe. */
+/* A pass may have removed all arguments of a call that was written as a pipe;
+ * then there is nothing to write before `|>`. */
 static bool is_pipe(const Expr *e) {
   return (e->sugar == SUGAR_PIPE || e->sugar == SUGAR_PIPE_CALL) &&
          e->count > 0;

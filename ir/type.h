@@ -199,9 +199,10 @@ void type_print(const TypeTable *t, StrBuf *out, const Type *type,
 /* The limit where a type is to be whole.  A few lines of text make one whose
  * tree has 2^1000 parts, for it is small as a DAG. */
 enum { TYPE_TEXT_MOST = 1 << 20 };
-/* To be read by people: what lies more levels within it, or beyond so many
- * characters, is `...`.  Types that nest in each other would make text of
- * quadratic length, and one line of a few names a megabyte. */
+/* To be read by people: what lies more levels within the type, or beyond so
+ * many bytes of its text, is `...`.  In a list of values each of which holds
+ * the one before, the text would have quadratic length; where each holds it
+ * twice, every line would reach TYPE_TEXT_MOST. */
 enum { TYPE_LEVELS_SHOWN = 100, TYPE_BRIEF_MOST = 1 << 14 };
 void type_print_brief(const TypeTable *t, StrBuf *out, const Type *type);
 /* Cuts a type's text back to `limit` bytes and says so. */

@@ -180,7 +180,8 @@ rly_value *rly_value_field(rly_value *v, int i) {
   const Type *type;
   Value field = value_field(store_of(v->session), v->type, v->value, i, &type);
   rly_value *handle = NULL;
-  if (!mem_exhausted(v->session->mem)) { /* else the type is not the field's */
+  /* Where memory ran out, `type` may be that of the declaration. */
+  if (!mem_exhausted(v->session->mem)) {
     value_keep(type, field);
     handle = value_handle_take(v->session, type, field);
   }

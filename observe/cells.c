@@ -39,10 +39,11 @@ struct Cells {
   VEC(Histories) families;
   size_t family; /* of the step at hand */
   StepCells step;
-  bool lost; /* memory ran out, so what is told of cells is not whole */
+  bool lost; /* memory ran out, so the histories are not whole */
 };
 
-/* After all that adds to the histories. */
+/* Each function that adds to the histories ends with this, since the session
+ * clears the mark of its memory from call to call. */
 static void note_loss(Cells *c) { c->lost |= mem_exhausted(c->mem); }
 
 /* Forgets what the step before did. */
@@ -132,8 +133,7 @@ static CellMaker *maker_at(Cells *c, Span span) {
   CellMaker *m = ptrmap_get(&c->by_start, key);
   if (m || !VEC_RESERVE(&c->makers, 1)) return m;
   m = mem_alloc_zeroed(c->mem, sizeof *m);
-  c->lost |= !m;
-  if (!m) return NULL;
+  if (!m) return mem_raise_exhausted(c->mem), NULL;
   m->place = span;
   VEC_INIT(&m->cells, c->mem);
   ptrmap_put(&c->by_start, key, m);
@@ -162,8 +162,7 @@ static CellHistory *history_of(Cells *c, CellMaker *m) {
   Histories *family = &c->families.data[c->family];
   if (!VEC_RESERVE(&m->cells, 1) || !VEC_RESERVE(family, 1)) return NULL;
   CellHistory *h = mem_alloc_zeroed(c->mem, sizeof *h);
-  c->lost |= !h;
-  if (!h) return NULL;
+  if (!h) return mem_raise_exhausted(c->mem), NULL;
   h->maker = m;
   h->number = family->len;
   h->every = 1;

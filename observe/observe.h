@@ -57,8 +57,8 @@ struct CellMaker {
  * runs out. */
 bool session_follow_cells(Session *s);
 /* The cells by their places: of each place the first few, and with the last of
- * these how many more it has made.  False: memory ran out while they were
- * followed, so none is shown. */
+ * these how many more it has made.  Returns false, and
+ * shows none, when memory ran out while they were followed. */
 bool session_each_cell(Session *s,
                        void (*show)(void *data, const CellHistory *h,
                                     uint64_t more),
@@ -78,7 +78,7 @@ typedef struct StepCells {
 
 /* A step of this family begins. */
 void session_cells_begin(Session *s, size_t family);
-/* NULL: memory ran out while cells were followed. */
+/* Returns NULL when memory ran out while cells were followed. */
 const StepCells *session_step_cells(const Session *s);
 
 /* For a step that is not evaluated: says that it made `count` cells at the

@@ -48,7 +48,8 @@ static void *fail(Reader *r, const char *what) {
   return NULL;
 }
 
-/* Its bytes are there, so only memory can lack. */
+/* For an array whose text is there and whose size fits its bytes: it can only
+ * be memory that it lacks. */
 static void *no_memory(Reader *r) {
   mem_raise_exhausted(r->program->mem);
   r->failed = true;

@@ -309,4 +309,13 @@ like($shown->{out}, qr/^%x99 : \({99}int32(,\)){99}$/m, '  that is deep');
 like($shown->{out}, qr/^%x2000 : \({100}\.\.\.(,\)){100}$/m,
      '  beyond a hundred');
 
+
+# Each value holds the one before twice.
+my $pairs = join '', map { "let %x$_ = (%x" . ($_ - 1) . ', %x' . ($_ - 1)
+                           . '); ' } 1 .. 60;
+my $doubled = rly('check', '--types', spew($path, "let %x0 = 1; $pairs 1"));
+cmp_ok(length $doubled->{out}, '<', 60 * 20_000, 'nor one that is wide');
+like($doubled->{out}, qr/^%x60 : \({60}int32, int32\).*\.\.\.$/m,
+     '  but so much of it');
+
 done_testing;

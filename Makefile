@@ -778,9 +778,11 @@ late:           ## how long kernels go on after a request to stop; OPS=...
 	  build/late/tests/late/late
 	@build/late/tests/late/late $(OPS)
 
-# Tests that take a sample of many programs (sample() in tests/t/Rly.pm).
-SWEEPS = $(shell grep -lwE 'one_in|sample|SWEEP' tests/t/*.t)
-sweep: all $(differ) $(conf) ## tests of samples on all programs, for hours
+# Tests that take a sample, of many programs (sample() in tests/t/Rly.pm) or of
+# lengths.
+SWEPT_UNIT := $(B)/tests/unit/ops_law_test
+SWEEPS = $(shell grep -lwE 'one_in|sample|SWEEP' tests/t/*.t) $(SWEPT_UNIT)
+sweep: all $(differ) $(conf) $(SWEPT_UNIT) ## samples whole, for hours
 	@SWEEP=1 prove --timer -j$(shell nproc) $(SWEEPS)
 
 depth: all      ## each way to nest and to chain, a million deep; SHAPE='sum'

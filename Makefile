@@ -79,9 +79,11 @@ OPT_release := -O2 -g -DNDEBUG
 OPT_debug   := -Og -g3
 # Undefined behaviour traps, and the address sanitizer then prints the place:
 # the texts of all possible messages would be 20 MB, and double each start.
-OPT_asan    := -O1 -g -fno-omit-frame-pointer \
+# Reports name lines, which is what -g1 holds; it compiles a quarter faster.
+# For variables in a debugger say CFLAGS=-g.
+OPT_asan    := -O1 -g1 -fno-omit-frame-pointer \
                -fsanitize=address,undefined -fsanitize-undefined-trap-on-error
-OPT_tsan    := -O1 -g -fsanitize=thread
+OPT_tsan    := -O1 -g1 -fsanitize=thread
 OPT_cov     := -O0 -g --coverage
 # clang takes NULL + 0 for an overflow of pointers; it has become valid (N3322).
 OPT_guided  := -O1 -g -fno-omit-frame-pointer \

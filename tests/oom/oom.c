@@ -289,8 +289,6 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-enum { LONG = 10 /* seconds, which is worth a line */ };
-
 /* What fails in one run: `count` of its allocations. */
 static void fail_chosen(const Case *c, const FailureAt *at, size_t count) {
   Run first;
@@ -302,6 +300,9 @@ static void fail_chosen(const Case *c, const FailureAt *at, size_t count) {
                          first.made, mistakes - before);
 }
 
+enum { LONG = 5 /* seconds: hundreds of such runs would take hours */ };
+
+/* Runs that are long are left out; what is in no other run is lost. */
 static void note_paths(const Case *c, size_t number) {
   Run first;
   double began = now();
@@ -309,15 +310,17 @@ static void note_paths(const Case *c, size_t number) {
   bool ended = run_first(c, &first);
   noting = false;
   double seconds = now() - began;
-  if (ended) paths_take(number, seconds);
-  if (verbose && seconds > LONG) say_words(c), printf("took %.0f s\n", seconds);
+  if (ended && seconds <= LONG) paths_take(number, seconds);
+  if (seconds > LONG) say_words(c), printf("is left out: %.0f s\n", seconds);
 }
 
 static void sweep_paths(const Case *cases, size_t count) {
   for (size_t i = 0; i < count; i++) note_paths(&cases[i], i);
   size_t paths;
-  FailureAt *at = paths_chosen(&paths);
-  printf("# %zu paths in %zu runs\n", paths, count);
+  double seconds;
+  FailureAt *at = paths_chosen(&paths, &seconds);
+  printf("# %zu paths in %zu runs, at most %.1f hours\n", paths, count,
+         3 * seconds / 3600);
   for (size_t i = 0, n; i < paths; i += n) {
     for (n = 1; i + n < paths && at[i + n].run == at[i].run;) n++;
     fail_chosen(&cases[at[i].run], &at[i], n);

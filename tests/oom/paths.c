@@ -130,12 +130,15 @@ static int by_run(const void *a, const void *b) {
   return (x->allocation > y->allocation) - (x->allocation < y->allocation);
 }
 
-FailureAt *paths_chosen(size_t *count) {
+FailureAt *paths_chosen(size_t *count, double *seconds) {
   FailureAt *chosen = __real_calloc(all.used + 1, sizeof *chosen);
   if (!chosen) abort();
-  *count = 0;
-  for (size_t i = 0; i < all.cap; i++)
-    if (all.slots[i].hash) chosen[(*count)++] = all.slots[i].at;
+  *count = 0, *seconds = 0;
+  for (size_t i = 0; i < all.cap; i++) {
+    if (!all.slots[i].hash) continue;
+    chosen[(*count)++] = all.slots[i].at;
+    *seconds += all.slots[i].seconds;
+  }
   qsort(chosen, *count, sizeof *chosen, by_run);
   return chosen;
 }

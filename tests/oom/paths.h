@@ -23,7 +23,7 @@ void paths_note(size_t allocation);
 /* `seconds`: what the run took. */
 void paths_take(size_t run, double seconds);
 /* Owned, in the order of runs and of their allocations; to be freed without
- * what is wrapped. */
-FailureAt *paths_chosen(size_t *count);
+ * what is wrapped.  `seconds`: what a run takes for each, in all. */
+FailureAt *paths_chosen(size_t *count, double *seconds);
 
 #endif

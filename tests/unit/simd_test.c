@@ -153,6 +153,12 @@ static void test_choice(void **state) {
   assert_ptr_equal(isa_in_use(), tables[count - 1]);
 }
 
+/* Of layouts of products and of lengths of strips, one in so many is tried:
+ * fewer where runs are slow, as under emulation (tests/neon/run). */
+#ifndef ONE_IN
+#define ONE_IN (SANITIZER_ADDRESS ? 7 : 1)
+#endif
+
 /* --- Products ------------------------------------------------------------ */
 
 typedef struct Layout {
@@ -284,7 +290,7 @@ static void test_product_layouts(void **state) {
       {5, 64, 0},  {197, 17, 131}, {0, 5, 5},     {173, 130, 260},
   };
   for (size_t i = 0; i < LENGTH(shapes); i++)
-    for (int bits = 0; bits < 16; bits++)
+    for (int bits = 0; bits < 16; bits += ONE_IN)
       compare_product(shapes[i][0], shapes[i][1], shapes[i][2],
                       (Layout){bits & 1, bits & 2, bits & 4, bits & 8 ? 3 : 0},
                       bits & 1);
@@ -399,8 +405,7 @@ static void compare_lengths(StripCase *c, const char *name) {
   static const int64_t steps[][3] = {
       {1, 0, 1}, {0, 1, 1}, {1, 1, 0}, {1, 0, 0}, {0, 0, 0}, {2, 3, 1},
   };
-  for (int64_t n = SANITIZER_ADDRESS ? 2 : 1; n <= STRIP_LONGEST;
-       n += SANITIZER_ADDRESS ? 7 : 1) {
+  for (int64_t n = ONE_IN > 1 ? 2 : 1; n <= STRIP_LONGEST; n += ONE_IN) {
     compare_strip(c, n, (int64_t[]){1, 1, 1}, 1, name);
     if (n % 23 != 9) continue;
     for (size_t i = 0; i < LENGTH(steps); i++)

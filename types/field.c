@@ -22,6 +22,27 @@ static const char *field_text(const Expr *e, Span *span) {
   return name->text;
 }
 
+/* What NumPy and PyTorch have as a field or a method of a tensor is an operator
+ * here, mostly of the same name. */
+static void hint_operator(Diag *d, const char *name) {
+  static const char *const others[][2] = {
+      {"shape", "shape_of"},
+      {"T", "transpose"},
+      {"size", "ndarray_size"},
+      {"view", "reshape"},
+      {"unsqueeze", "expand_dims"},
+      {"astype", "cast"},
+      {"to", "cast"},
+      {"dot", "nn.matmul"},
+  };
+  bool dyn;
+  const char *op = op_find(name, &dyn) == OP_COUNT ? NULL : name;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (!strcmp(name, others[i][0])) op = others[i][1];
+  if (op) diag_hint(d, "an operator is called: %s(%%x)", op);
+  else diag_hint(d, "an operator is called: exp(%%x), sum(%%x, axis=[0])");
+}
+
 static void report_no_fields(Infer *in, const Expr *e, Ty *t) {
   Span span;
   const char *name = field_text(e, &span);
@@ -29,8 +50,7 @@ static void report_no_fields(Infer *in, const Expr *e, Ty *t) {
                        "only data types have named fields: this is %s, which "
                        "has no field `%s`",
                        ty_text(in, t), name);
-  if (t->kind == K_TENSOR)
-    diag_hint(d, "an operator is called: exp(%%x), sum(%%x, axis=[0])");
+  if (t->kind == K_TENSOR) hint_operator(d, name);
   else hint_inside(d, t);
 }
 

@@ -122,6 +122,22 @@ static bool hint_truth(Diag *d, const Why *why, const Ty *found) {
   return true;
 }
 
+/* The remedy where a list is wanted and a tensor is there.  Some functions of
+ * the library do for lists what operators of their names do for tensors. */
+static bool hint_list(Diag *d, const Why *why, const Ty *found,
+                      const Ty *wanted) {
+  bool dyn;
+  if (found->kind != K_TENSOR || wanted->kind != K_ADT ||
+      strcmp(wanted->adt->name->text, "List") != 0)
+    return false;
+  bool global = why->name && why->sigil && *why->sigil == '@';
+  if (global && op_find(why->name->text, &dyn) != OP_COUNT)
+    diag_hint(d, "for tensors there is the operator, without `@`: %s(%%x)",
+              why->name->text);
+  else diag_hint(d, "a tensor is no list; a list is written Cons(1, Nil)");
+  return true;
+}
+
 /* One hint at most, the most specific first. */
 static void hint_remedy(Infer *in, Diag *d, const Why *why) {
   const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
@@ -137,11 +153,7 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
               "leave it out");
     return;
   }
-  if (found->kind == K_TENSOR && wanted->kind == K_ADT &&
-      strcmp(wanted->adt->name->text, "List") == 0) {
-    diag_hint(d, "a tensor is no list; a list is written Cons(1, Nil)");
-    return;
-  }
+  if (hint_list(d, why, found, wanted)) return;
   if (wanted->kind == K_TUPLE && wanted->count == 1) {
     diag_hint(d, "a tuple of one part has a comma: (x,)");
     return;

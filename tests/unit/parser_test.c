@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "ir/print.h"
+#include "parser/literal.h"
 #include "parser/parser.h"
 #include "tests/unit/program.h"
 
@@ -1036,10 +1037,31 @@ static void survives_every_failing_allocation(void **state) {
   unit_walk_failures(parse_in);
 }
 
+/* As strtof and strtod read them, which round correctly. */
+static void decimals_are_the_nearest(void **state) {
+  (void)state;
+  uint64_t draw = 25;
+  for (int i = 0; i < 200000; i++) {
+    char text[32];
+    int n = 1 + (int)(unit_random(&draw) % 19);
+    int point = (int)(unit_random(&draw) % 20);
+    for (int k = 0; k < n; k++)
+      text[k] =
+          k > 0 && k == point ? '.' : (char)('0' + unit_random(&draw) % 10);
+    strcpy(text + n, i % 2 ? "f32" : "f64");
+    Literal x;
+    assert_int_equal(literal_number(text, (uint32_t)n + 3, &x), LITERAL_OK);
+    text[n] = 0;
+    if (i % 2) assert_true(x.bits.f32 == strtof(text, NULL));
+    else assert_true(x.bits.f64 == strtod(text, NULL));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       WORLD_TEST(trees_have_their_shape),
       WORLD_TEST(numbers_have_their_values),
+      cmocka_unit_test(decimals_are_the_nearest),
       WORLD_TEST(items_have_their_parts),
       WORLD_TEST(types_have_their_parts),
       WORLD_TEST(comments_are_kept_in_order),

@@ -3,9 +3,9 @@
  *   chunk   [header | used ........ | free ............]
  *                                   ^ next             ^ end
  *
- * An allocation is a comparison and an addition.  Memory is zeroed when a chunk
- * is made, so what it gives is zeroed, too.  A big request gets a chunk of its
- * own, linked after the open one, which stays open.
+ * An allocation is a comparison and an addition.  What it gives is zeroed then,
+ * when the cache has use for it, and not with its chunk.  A big request gets a
+ * chunk of its own, linked after the open one, which stays open.
  *
  * At the limit, chunks become small and go beyond it; when the system refuses
  * memory, they are cut from the Mem's reserve (mem.h says what makes that
@@ -45,9 +45,9 @@ void arena_done(Arena *a) {
   arena_init(a, a->mem);
 }
 
-/* One chunk of the smallest size is cleared and kept.  For scratch arenas,
- * which are reset after each use: one small chunk is enough for most of them,
- * so they do not go to malloc again.  Only what was used is cleared. */
+/* One chunk of the smallest size is kept.  For scratch arenas, which are reset
+ * after each use: one small chunk is enough for most of them, so they do not go
+ * to malloc again. */
 void arena_reset(Arena *a) {
   ArenaChunk *c = a->chunks;
   if (!c) return;
@@ -55,9 +55,7 @@ void arena_reset(Arena *a) {
     arena_done(a);
     return;
   }
-  size_t used = (size_t)(a->next - (char *)(c + 1));
-  if (used) memset(c + 1, 0, used);
-  a->next -= used;
+  a->next = (char *)(c + 1);
 }
 
 ArenaMark arena_mark(const Arena *a) {
@@ -70,17 +68,15 @@ ArenaMark arena_mark(const Arena *a) {
 /* Chunks made since stand before the one that was open then, and those of big
  * requests after it. */
 void arena_release(Arena *a, ArenaMark mark) {
-  char *used = a->chunks == mark.open ? a->next : mark.end;
   a->chunks = free_until(a, a->chunks, mark.open);
   if (mark.open) mark.open->next = free_until(a, mark.open->next, mark.older);
-  if (used > mark.next) memset(mark.next, 0, (size_t)(used - mark.next));
   a->next = mark.next;
   a->end = mark.end;
 }
 
 static ArenaChunk *chunk_new(Mem *mem, size_t size) {
-  ArenaChunk *c = mem_alloc_zeroed(mem, size);
-  if (c) c->size = size;
+  ArenaChunk *c = mem_alloc(mem, size);
+  if (c) *c = (ArenaChunk){.size = size};
   return c;
 }
 
@@ -143,7 +139,7 @@ void *arena_alloc(Arena *a, size_t size) {
   if (size > (size_t)(a->end - a->next) && !open_chunk(a, size)) return NULL;
   void *p = a->next;
   a->next += size;
-  return p;
+  return memset(p, 0, size);
 }
 
 void *arena_array(Arena *a, size_t n, size_t size) {

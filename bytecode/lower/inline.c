@@ -142,7 +142,8 @@ const Fn *fn_inlined(Lower *l, const Expr *e, const Function *f) {
 /* --- In the call's place -------------------------------------------------- */
 
 /* What the named dimension is at the call: what the operand has where the
- * parameter has the name; `?` where none has the name alone. */
+ * parameter has the name; `?` where none has the name alone, or where memory ran
+ * out, which makes a type an error. */
 static Dim dim_at_call(Lower *l, const Expr *e, const Fn *fn,
                        const TypeVar *var) {
   DimTable *dims = types_dims(l->code->program->types);
@@ -150,8 +151,10 @@ static Dim dim_at_call(Lower *l, const Expr *e, const Fn *fn,
   const Type *called = env_type(l->code, l->env, e->call.callee->type);
   for (int i = 0; i < fn->param_count; i++) {
     const Type *t = fn->params[i]->type;
-    for (int k = 0; t->kind == TY_TENSOR && k < t->rank; k++)
-      if (dim_same(t->dims[k], name)) return called->args[i]->dims[k];
+    const Type *given = called->kind == TY_FN ? called->args[i] : called;
+    if (t->kind != TY_TENSOR || given->kind != TY_TENSOR) continue;
+    for (int k = 0; k < t->rank && k < given->rank; k++)
+      if (dim_same(t->dims[k], name)) return given->dims[k];
   }
   return DIM_ANY;
 }

@@ -33,6 +33,10 @@ my %stride = (matches => 1499, closures => 331, faults => 331);
 holds("allocations fail in $_", -s => $stride{$_}, file => "tests/run/$_.rly")
     for sort keys %stride;
 
+# The types of calls that are lowered in place.
+holds('run: allocations fail, in operators that join a chain', -s => 7,
+      -c => 'run', file => 'tests/run/operators_joined.rly');
+
 holds('step: allocations fail', -s => 1, -c => 'step',
       file => 'tests/conformance/lang/infer_hole_inside_type.rly');
 

@@ -61,8 +61,11 @@ typedef struct Run {
   Reg value, tape;
 } Run;
 
+/* NULL: memory ran out, which makes a type an error. */
 static const Type *fn_type(Lower *l, const Expr *f) {
-  return env_type(l->code, l->env, f->type);
+  const Type *type = env_type(l->code, l->env, f->type);
+  l->failed |= type->kind != TY_FN;
+  return type->kind == TY_FN ? type : NULL;
 }
 
 /* The value of the function in `f` at the inputs, and their tape. */
@@ -236,6 +239,7 @@ static void lower_checkpoint(Lower *l, const Type *type) {
 void lower_form_body(Lower *l) {
   const Expr *e = l->fn->key.expr;
   const Type *type = fn_type(l, e->args[0]);
+  if (!type) return;
   Reg captured = captured_reg(l, 0);
   l->span = e->span;
   if (op_info(e->call.callee->op)->special == SPECIAL_WITH_VJP) {
@@ -264,7 +268,7 @@ void lower_form_body(Lower *l) {
 static Reg lower_vjp(Lower *l, const Expr *e, Reg dst) {
   const Type *type = fn_type(l, e->args[0]);
   Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
-  if (!inputs) return lower_failed(l);
+  if (!inputs || !type) return lower_failed(l);
   Reg f = lower_as(l, e->args[0], type, DST_ANY);
   for (int i = 0; i < type->count; i++)
     inputs[i] = lower_as(l, e->args[i + 1], type->args[i], DST_ANY);
@@ -278,6 +282,7 @@ static Reg lower_vjp(Lower *l, const Expr *e, Reg dst) {
 static Reg lower_jvp(Lower *l, const Expr *e, Reg dst) {
   const Type *type = fn_type(l, e->args[0]);
   TypeTable *types = l->code->program->types;
+  if (!type) return lower_failed(l);
   int n = type->count;
   Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
   if (!inputs) return lower_failed(l);
@@ -300,7 +305,9 @@ static Reg lower_jvp(Lower *l, const Expr *e, Reg dst) {
 
 /* What a form makes of a function alone. */
 static Reg lower_made(Lower *l, const Expr *e, Reg dst) {
-  Reg f = lower_as(l, e->args[0], fn_type(l, e->args[0]), DST_ANY);
+  const Type *type = fn_type(l, e->args[0]);
+  if (!type) return lower_failed(l);
+  Reg f = lower_as(l, e->args[0], type, DST_ANY);
   l->span = e->span;
   return lower_finish(l, put_closure_of(l, e, 1, &f, &e->args[0]->type), dst);
 }
@@ -310,6 +317,7 @@ static Reg lower_with_vjp(Lower *l, const Expr *e, Reg dst) {
   const Type *types[2];
   for (int i = 0; i < 2; i++) {
     types[i] = fn_type(l, e->args[i]);
+    if (!types[i]) return lower_failed(l);
     both[i] = lower_as(l, e->args[i], types[i], DST_ANY);
   }
   l->span = e->span;

@@ -34,7 +34,7 @@
  *   ```
  *
  *   </details>
- *   <details><summary>Not these</summary>
+ *   <details><summary>Wrong answers, and why</summary>
  *
  *   Why not:             shown to whom gives this answer; may be missing
  *

@@ -175,7 +175,7 @@ sub puzzle {
     "<details><summary>Solution</summary>\n\n```rly solution\n$answer\n```\n" .
     "\n</details>\n<details><summary>Hidden properties</summary>\n\n" .
     "```rly hidden\n\@f(4) == 10\n```\n\n</details>\n" .
-    "<details><summary>Not these</summary>\n\n" .
+    "<details><summary>Wrong answers, and why</summary>\n\n" .
     "```rly wrong\n1\n```\n" x 2 . "\n</details>\n";
 }
 my $head = 'def @f(%n: int32) -> int32';

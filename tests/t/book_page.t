@@ -91,6 +91,8 @@ $page->wait_for('document.querySelector("#it [role=status]")?.innerText'
                 . ' === ""');
 like(seen('#it .cm-content'), qr/^def \@ones\(%n: int32\) -> int32 \{\n  _/,
      'a puzzle begins with its text');
+$page->wait_for('document.querySelector("#it .cm-content .t-keyword")');
+is(seen('#it .cm-content .t-keyword'), 'def', '... in colours');
 my $ones = 'def @ones(%n: int32) -> int32 { ';
 like(answered("$ones sum([%n]) }"),
      qr/^Not yet\. .*`sum` is not among the words that are allowed/s,

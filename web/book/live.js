@@ -83,11 +83,12 @@ export async function answer(block) {
   };
   const parts = editor_of(block, block.dataset.start ?? '', 'Answer');
   // An answer is a part of a lesson, which only the judge knows whole.
-  parts.editor.look = () => {};
+  parts.editor.look = () => parts.editor.colour();
   const check = element('button', 'Check');
   check.onclick = () => judge(parts);
   parts.bar.prepend(check);
   parts.editor.view.focus();
   await started;
   parts.status.textContent = '';
+  parts.editor.look();
 }

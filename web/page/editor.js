@@ -281,6 +281,17 @@ export class Editor {
     this.view.dispatch(setDiagnostics(this.view.state, [...wrong, ...failed]));
   }
 
+  show_colours(doc, {legend, answers}) {
+    this.view.dispatch({effects: colours.set.of(
+      colour_marks(doc, legend, answers[0]?.data ?? []))});
+  }
+
+  // Colours alone, of a text that is a part of a program and would not check.
+  async colour() {
+    const {doc} = this, said = await this.ask(['semanticTokens/full', {}]);
+    if (said && doc === this.doc) this.show_colours(doc, said);
+  }
+
   // Whether the text has no mistakes.
   async show_check(now, question) {
     const said = await question;
@@ -288,8 +299,7 @@ export class Editor {
     const {doc} = now;
     now.wrong = problems(doc, said.diagnostics);
     now.errors = now.wrong.filter((p) => p.severity === 'error').length;
-    this.view.dispatch({effects: colours.set.of(
-      colour_marks(doc, said.legend, said.answers[0]?.data ?? []))});
+    this.show_colours(doc, said);
     this.underline(now);
     const mistakes = now.errors === 1 ? '1 mistake' : `${now.errors} mistakes`;
     if (now.errors || !now.shown)

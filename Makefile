@@ -580,10 +580,11 @@ coverage: ready ## the lines of each room that `make test` reaches; in percent
 	@$(MAKE) --no-print-directory MODE=cov check; failed=$$?; \
 	  tests/coverage cov && exit $$failed
 
-# One test a core; those that run make in this tree do so in turn.  Slow builds
-# take a part of the suites.
+# One test a core, and one more, as many wait for a terminal or a disk; those
+# that run make in this tree do so in turn.  Slow builds take a part of the
+# suites.
 check: all lib $(units) $(conf) $(fuzz_attrs) $(differ) $(oom)
-	@prove --timer -j$(shell nproc) \
+	@prove --timer -j$(shell expr $$(nproc) + 1) \
 	  --rules 'seq=tests/t/{build,embed,guide,rebuild}.t' \
 	  --rules 'par=**' tests/lint $(units) $(wildcard tests/t/*.t)
 	@$(conf) --ratchet $(if $(filter-out release,$(MODE)),--one-in 4)

@@ -580,9 +580,9 @@ coverage: ready ## the lines of each room that `make test` reaches; in percent
 	@$(MAKE) --no-print-directory MODE=cov check; failed=$$?; \
 	  tests/coverage cov && exit $$failed
 
-# One test a core, and one more, as many wait for a terminal or a disk; those
-# that run make in this tree do so in turn.  Slow builds take a part of the
-# suites.
+# One test for each core and one more, because some wait for a terminal or the
+# disk; those that run make in this tree do so in turn.  Slow builds take a part
+# of the suites.
 check: all lib $(units) $(conf) $(fuzz_attrs) $(differ) $(oom)
 	@prove --timer -j$(shell expr $$(nproc) + 1) \
 	  --rules 'seq=tests/t/{build,embed,guide,rebuild}.t' \
@@ -754,7 +754,7 @@ soak: $(B)/tests/unit/soak_test ## FRAMES frames through 64 sessions
 	@$< $(FRAMES)
 
 # The frame pointers tell -p which functions have called one another.
-oom:            ## each path to an allocation, in every test script, fails
+oom:            ## each path to an allocation, in every script, fails; hours
 	@$(MAKE) --no-print-directory B=build/paths \
 	  LOOKS='-DWITH_FRAME_POINTERS= -fno-omit-frame-pointer' \
 	  build/paths/tests/oom/oom

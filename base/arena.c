@@ -3,9 +3,9 @@
  *   chunk   [header | used ........ | free ............]
  *                                   ^ next             ^ end
  *
- * An allocation is a comparison and an addition.  What it gives is zeroed then,
- * when the cache has use for it, and not with its chunk.  A big request gets a
- * chunk of its own, linked after the open one, which stays open.
+ * An allocation is a comparison and an addition.  It is zeroed when it is
+ * given, while it enters the cache.  A big request gets a chunk of its own,
+ * linked after the open one, which stays open; mem_overdraw zeroes that one.
  *
  * At the limit, chunks become small and go beyond it; when the system refuses
  * memory, they are cut from the Mem's reserve (mem.h says what makes that

@@ -202,7 +202,7 @@ enum { TYPE_TEXT_MOST = 1 << 20 };
 /* To be read by people: what lies more levels within the type, or beyond so
  * many bytes of its text, is `...`.  In a list of values each of which holds
  * the one before, the text would have quadratic length; where each holds it
- * twice, every line would reach TYPE_TEXT_MOST. */
+ * twice, soon every line would reach TYPE_TEXT_MOST. */
 enum { TYPE_LEVELS_SHOWN = 100, TYPE_BRIEF_MOST = 1 << 14 };
 void type_print_brief(const TypeTable *t, StrBuf *out, const Type *type);
 /* Cuts a type's text back to `limit` bytes and says so. */

@@ -57,8 +57,8 @@ struct CellMaker {
  * runs out. */
 bool session_follow_cells(Session *s);
 /* The cells by their places: of each place the first few, and with the last of
- * these how many more it has made.  Returns false, and
- * shows none, when memory ran out while they were followed. */
+ * these how many more it has made.  Returns false, and shows none, when memory
+ * ran out while they were followed. */
 bool session_each_cell(Session *s,
                        void (*show)(void *data, const CellHistory *h,
                                     uint64_t more),

@@ -100,7 +100,7 @@ static float literal_f32(const char *text) {
  */
 enum { F32_EXACT = 1 << 24, F32_PLACES = 10, F64_LENGTH = 15 };
 typedef struct Decimal {
-  bool fits; /* the digits are below 10^F64_LENGTH, and so 2^53 */
+  bool fits; /* F64_LENGTH characters at most: the digits are below 2^53 */
   uint64_t digits;
   int places;
 } Decimal;

@@ -48,8 +48,8 @@ static void *fail(Reader *r, const char *what) {
   return NULL;
 }
 
-/* For an array whose text is there and whose size fits its bytes: it can only
- * be memory that it lacks. */
+/* Reports that memory ran out.  To be called where an array's text and size
+ * have been checked, so that only an allocation can have failed. */
 static void *no_memory(Reader *r) {
   mem_raise_exhausted(r->program->mem);
   r->failed = true;

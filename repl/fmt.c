@@ -16,7 +16,8 @@
 #include "repl/guard.h"
 #include "repl/passes.h"
 
-/* False after reporting; the exit status is then 2. */
+/* False after reporting; the exit status is then 2, or 3 where memory ran
+ * out. */
 static bool put_text(Host *h, const char *path, const StrBuf *text) {
   if (h->cli->write) return file_replace(h->cx, path, text);
   host_write(h, strbuf_text(text), text->len);

@@ -269,6 +269,7 @@ static bool try_params(Reduce *r, const Expr *node) {
   return false;
 }
 
+/* Leaves out a binding of a block, or puts its value in the block's place. */
 static bool try_block(Reduce *r, const Expr *node) {
   for (int i = node->kind == EX_BLOCK ? node->block->count : 0; i-- > 0;)
     if (try_instead(r, node, without_binding(r, node, i)) ||
@@ -277,7 +278,7 @@ static bool try_block(Reduce *r, const Expr *node) {
   return false;
 }
 
-/* A node within it that has its type. */
+/* Puts a part of the node that has the node's type in its place. */
 static bool try_within(Reduce *r, const Expr *node) {
   Exprs parts;
   VEC_INIT(&parts, r->text.mem);

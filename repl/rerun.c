@@ -246,7 +246,8 @@ static bool write_kept(Rerun *r, const char *path) {
   StrBuf text;
   strbuf_init(&text, &r->host->cx->mem);
   strbuf_add_len(&text, r->kept, r->kept_len);
-  bool written = file_replace(r->host->cx, path, &text);
+  bool written =
+      text.len == r->kept_len && file_replace(r->host->cx, path, &text);
   strbuf_done(&text);
   return written;
 }

@@ -25,21 +25,25 @@ static const char *field_text(const Expr *e, Span *span) {
 /* What NumPy and PyTorch have as a field or a method of a tensor is an operator
  * here, mostly of the same name. */
 static void hint_operator(Diag *d, const char *name) {
-  static const char *const others[][2] = {
-      {"shape", "shape_of"},
-      {"T", "transpose"},
-      {"size", "ndarray_size"},
-      {"view", "reshape"},
-      {"unsqueeze", "expand_dims"},
-      {"astype", "cast"},
-      {"to", "cast"},
-      {"dot", "nn.matmul"},
+  static const struct {
+    const char *name;
+    OpId op;
+  } others[] = {
+      {"shape", OP_SHAPE_OF},
+      {"T", OP_TRANSPOSE},
+      {"size", OP_NDARRAY_SIZE},
+      {"view", OP_RESHAPE},
+      {"unsqueeze", OP_EXPAND_DIMS},
+      {"astype", OP_CAST},
+      {"to", OP_CAST},
+      {"dot", OP_NN_MATMUL},
   };
   bool dyn;
-  const char *op = op_find(name, &dyn) == OP_COUNT ? NULL : name;
+  OpId op = op_find(name, &dyn);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (!strcmp(name, others[i][0])) op = others[i][1];
-  if (op) diag_hint(d, "an operator is called: %s(%%x)", op);
+    if (!strcmp(name, others[i].name)) op = others[i].op;
+  if (op != OP_COUNT)
+    diag_hint(d, "an operator is called: %s(%%x)", op_info(op)->name);
   else diag_hint(d, "an operator is called: exp(%%x), sum(%%x, axis=[0])");
 }
 

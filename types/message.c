@@ -130,8 +130,8 @@ static bool hint_list(Diag *d, const Why *why, const Ty *found,
   if (found->kind != K_TENSOR || wanted->kind != K_ADT ||
       strcmp(wanted->adt->name->text, "List") != 0)
     return false;
-  bool global = why->name && why->sigil && *why->sigil == '@';
-  if (global && op_find(why->name->text, &dyn) != OP_COUNT)
+  bool callee = why->kind == WHY_ARGUMENT && why->sigil && *why->sigil == '@';
+  if (callee && op_find(why->name->text, &dyn) != OP_COUNT)
     diag_hint(d, "for tensors there is the operator, without `@`: %s(%%x)",
               why->name->text);
   else diag_hint(d, "a tensor is no list; a list is written Cons(1, Nil)");

@@ -62,10 +62,13 @@ typedef struct Run {
 } Run;
 
 /* NULL: memory ran out, which makes a type an error. */
-static const Type *fn_type(Lower *l, const Expr *f) {
-  const Type *type = env_type(l->code, l->env, f->type);
+static const Type *fn_or_failed(Lower *l, const Type *type) {
   l->failed |= type->kind != TY_FN;
   return type->kind == TY_FN ? type : NULL;
+}
+
+static const Type *fn_type(Lower *l, const Expr *f) {
+  return fn_or_failed(l, env_type(l->code, l->env, f->type));
 }
 
 /* The value of the function in `f` at the inputs, and their tape. */
@@ -293,8 +296,10 @@ static Reg lower_jvp(Lower *l, const Expr *e, Reg dst) {
   for (int i = 0; i < n; i++)
     inputs[i] = lower_field(l, all, n, i, type->args[i], DST_ANY);
   Run run = put_run(l, f, type, inputs);
-  const Type *sweep = type_fn(types, 0, NULL, 1, &type->result,
-                              env_type(l->code, l->env, e->args[2]->type));
+  const Type *pulled = env_type(l->code, l->env, e->args[2]->type);
+  const Type *sweep =
+      fn_or_failed(l, type_fn(types, 0, NULL, 1, &type->result, pulled));
+  if (!sweep) return lower_failed(l);
   Reg seeds[1] = {run.value};
   Run back = put_run(l, put_tape_closure(l, e, run.tape), sweep, seeds);
   Reg given = put_pull(l, back.tape, tangents, sweep);

@@ -142,8 +142,8 @@ const Fn *fn_inlined(Lower *l, const Expr *e, const Function *f) {
 /* --- In the call's place -------------------------------------------------- */
 
 /* What the named dimension is at the call: what the operand has where the
- * parameter has the name; `?` where none has the name alone, or where memory ran
- * out, which makes a type an error. */
+ * parameter has the name; `?` where none has the name alone, or where memory
+ * ran out, which makes a type an error. */
 static Dim dim_at_call(Lower *l, const Expr *e, const Fn *fn,
                        const TypeVar *var) {
   DimTable *dims = types_dims(l->code->program->types);

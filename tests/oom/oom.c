@@ -11,7 +11,8 @@
  *
  * Most allocations are made for the same reason as another: the same functions
  * have called one another.  With -p one allocation of each such path fails, in
- * the shortest of all the runs that take it.  This needs a build with frame
+ * the shortest of all the runs that take it; runs of more than five seconds are
+ * left out, which is said.  This needs a build with frame
  * pointers (`make oom`).
  *
  * -c COMMAND takes the commands that begin with these words; -f N makes one run
@@ -259,8 +260,16 @@ static void fail(const Case *c, const Run *first, size_t n) {
   judge(c, first, &on, "allocations from", n);
 }
 
-/* The run as it is.  False: it crashed, which is said. */
+static bool keeps_values(const Case *c) {
+  int i = 0;
+  while (c->words[i] && strcmp(c->words[i], "--kept") != 0) i++;
+  return c->words[i] != NULL;
+}
+
+/* The run as it is; where values are kept, after one that leaves them.  False:
+ * it crashed, which is said. */
 static bool run_first(const Case *c, Run *first) {
+  if (keeps_values(c)) run(c, 0, 0);
   *first = run(c, 0, 0);
   if (WIFSIGNALED(first->status)) say(c, first, "as it is", 0, "it crashed");
   return !WIFSIGNALED(first->status);
@@ -302,7 +311,8 @@ static void fail_chosen(const Case *c, const FailureAt *at, size_t count) {
 
 enum { LONG = 5 /* seconds: hundreds of such runs would take hours */ };
 
-/* Runs that are long are left out; what is in no other run is lost. */
+/* Runs of more than LONG seconds are left out, and so are the paths that only
+ * they take. */
 static void note_paths(const Case *c, size_t number) {
   Run first;
   double began = now();

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 void *__real_calloc(size_t n, size_t size);
-void *__real_malloc(size_t size);
 void __real_free(void *p);
 
 enum { FRAMES = 64, MOST = 1 << 16 };

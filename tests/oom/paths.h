@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The how-manieth allocation of which run. */
+/* The n-th allocation of a run. */
 typedef struct FailureAt {
   size_t run, allocation;
 } FailureAt;
@@ -22,8 +22,9 @@ bool paths_open(void);
 void paths_note(size_t allocation);
 /* `seconds`: what the run took. */
 void paths_take(size_t run, double seconds);
-/* Owned, in the order of runs and of their allocations; to be freed without
- * what is wrapped.  `seconds`: what a run takes for each, in all. */
+/* Owned, in the order of runs and of their allocations; free it by
+ * __real_free.  `*seconds`: the sum, over the paths, of the time of the run
+ * that is chosen for each. */
 FailureAt *paths_chosen(size_t *count, double *seconds);
 
 #endif

@@ -309,7 +309,6 @@ like($shown->{out}, qr/^%x99 : \({99}int32(,\)){99}$/m, '  that is deep');
 like($shown->{out}, qr/^%x2000 : \({100}\.\.\.(,\)){100}$/m,
      '  beyond a hundred');
 
-
 # Each value holds the one before twice.
 my $pairs = join '', map { "let %x$_ = (%x" . ($_ - 1) . ', %x' . ($_ - 1)
                            . '); ' } 1 .. 60;

@@ -208,6 +208,10 @@ static void arena_goes_back_to_a_mark(void **state) {
       assert_int_equal((unsigned char)kept[k], 0xCD);
   }
   arena_done(&a);
+  memset(arena_alloc(&a, 1000), 0xAB, 1000);
+  arena_reset(&a);
+  assert_true(all_zero(arena_alloc(&a, 1000), 1000));
+  arena_done(&a);
   unit_mem_done(&m);
 }
 

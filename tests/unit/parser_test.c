@@ -1037,23 +1037,40 @@ static void survives_every_failing_allocation(void **state) {
   unit_walk_failures(parse_in);
 }
 
-/* As strtof and strtod read them, which round correctly. */
+static void reads_the_nearest(const char *digits, bool narrow) {
+  char text[64];
+  int n = snprintf(text, sizeof text, "%s%s", digits, narrow ? "f32" : "f64");
+  Literal x;
+  assert_int_equal(literal_number(text, (uint32_t)n, &x), LITERAL_OK);
+  if (narrow) assert_true(x.bits.f32 == strtof(digits, NULL));
+  else assert_true(x.bits.f64 == strtod(digits, NULL));
+}
+
+/* As strtof and strtod read them, which round correctly: at the edges of what
+ * one division rounds, and drawn, with zeros in front. */
 static void decimals_are_the_nearest(void **state) {
   (void)state;
+  static const char *const edges[] = {
+      "16777216",     "16777217",       "1.6777217",       "0.0000000001",
+      "0.0000000003", "0.00000000003",  "0.00000000007",   "9007199254740993",
+      "0.1",          "99999999999999", "999999999999999", "9.00719925474099",
+  };
+  for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+    reads_the_nearest(edges[i], true);
+    reads_the_nearest(edges[i], false);
+  }
   uint64_t draw = 25;
   for (int i = 0; i < 200000; i++) {
     char text[32];
     int n = 1 + (int)(unit_random(&draw) % 19);
     int point = (int)(unit_random(&draw) % 20);
-    for (int k = 0; k < n; k++)
-      text[k] =
-          k > 0 && k == point ? '.' : (char)('0' + unit_random(&draw) % 10);
-    strcpy(text + n, i % 2 ? "f32" : "f64");
-    Literal x;
-    assert_int_equal(literal_number(text, (uint32_t)n + 3, &x), LITERAL_OK);
+    int zeros = (int)(unit_random(&draw) % 24) - 12;
+    for (int k = 0; k < n; k++) {
+      int digit = k < zeros ? 0 : (int)(unit_random(&draw) % 10);
+      text[k] = k > 0 && k == point ? '.' : (char)('0' + digit);
+    }
     text[n] = 0;
-    if (i % 2) assert_true(x.bits.f32 == strtof(text, NULL));
-    else assert_true(x.bits.f64 == strtod(text, NULL));
+    reads_the_nearest(text, i % 2);
   }
 }
 

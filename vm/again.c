@@ -265,11 +265,13 @@ void again_begin(Session *s, bool counted) {
 }
 
 /* Each call of a host comes here twice, and few of them have differentiated
- * anything: what begins to do so sets all else anew. */
+ * anything: what begins to do so sets all else anew.  A step of a loop that
+ * failed when it was run again is still entered, though its cache has ended. */
 void again_forget(Session *s) {
   const Again *a = &s->again;
   bool rests = a->next == UINT64_MAX && !a->region && !a->replay;
-  if (rests && s->dead_count == 0 && !s->loop.site) return;
+  const LoopCache *loop = &s->loop;
+  if (rests && s->dead_count == 0 && !loop->site && !loop->entered) return;
   set_region(s, NULL);
   stretch_forget(s);
   s->again = (Again){.next = UINT64_MAX, .wanted = UINT64_MAX};

@@ -141,6 +141,18 @@ def @loop(%n: int32, %x: Tensor[(8), float32], %w: Tensor[(8), float32])
 def @f(%w: Tensor[(8), float32]) { sum(@loop(60, %w, %w)) }
 grad(@f)(full(0.5f, shape=[8]));
 END
+holds('steps of a loop that are run again: likewise', -s => 19,
+      -c => "'run --tape-memory'", file => spew(scratch('steps.rly'), <<'END'));
+def @by(%n: int32, %x: Tensor[(?, 8), float64], %w: Tensor[(4, 8), float64],
+        %a: float64) -> float64 {
+  if (%n == 0) { %a } else {
+    @by(%n - 1, %x, %w, %a + sum(sin(nn.dense(%x, %w)))) }
+}
+def @f(%w: Tensor[(4, 8), float64]) {
+  @by(300, full(0.5f64, shape=[3, 8]), %w, 0f64)
+}
+grad(@f)(full(0.1f64, shape=[4, 8]));
+END
 holds('a weight, whose rows are found twice: likewise', -s => 23, -c => 'run',
       file => spew(scratch('rows.rly'), <<'END'));
 def @loop(%n: int32, %x: Tensor[(1, 24), float32],

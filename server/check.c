@@ -9,7 +9,10 @@
 
 #include "server/document.h"
 
-enum { ROUNDS_MOST = 8 };
+enum {
+  ROUNDS_MOST = 8,
+  LARGE = 128 << 10, /* bytes of a text whose check fills tens of megabytes */
+};
 
 /* --- One check ------------------------------------------------------------ */
 
@@ -257,6 +260,7 @@ static void set_good(Document *d) {
 void document_check(Document *d, const rly_options *options) {
   rly_status status;
   if (d->checked) return;
+  if (d->text.bytes.len > LARGE) heap_in_huge_pages();
   Analysis *a = attempt(options, d->path, strbuf_text(&d->text.bytes),
                         d->text.bytes.len, &status);
   d->checked = true;

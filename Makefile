@@ -655,7 +655,7 @@ libedit:        ## build/MODE/rly-libedit, with libedit, and the prompt's tests
 	@RLY=$(B)/rly-libedit MODE=$(MODE) prove $(AT_TERMINAL)
 
 neon:           ## the kernels for ARM, cross-compiled, tested under qemu
-	@tests/neon/run
+	+@tests/neon/run
 
 # Its settings are in web/wasm.mk.
 web-core:       ## build/wasm/rly.wasm, the program as WebAssembly
@@ -721,7 +721,7 @@ tree-sitter:    ## build/tree-sitter: a parser and queries for editors
 	  tests/tree_sitter/read.c $(tree)/src/parser.c -ltree-sitter -o $(tree)/read
 
 musl:           ## build/musl/rly, with musl, warnings as errors, and its tests
-	@tests/musl/run
+	+@tests/musl/run
 
 lint:           ## the order of the folders, line length, leftovers, layout
 	@tests/lint
@@ -781,11 +781,9 @@ late:           ## how long kernels go on after a request to stop; OPS=...
 	  build/late/tests/late/late
 	@build/late/tests/late/late $(OPS)
 
-# Tests that take a sample, of many programs (sample() in tests/t/Rly.pm) or of
-# lengths.
-SWEPT_UNIT := $(B)/tests/unit/ops_law_test
-SWEEPS = $(shell grep -lwE 'one_in|sample|SWEEP' tests/t/*.t) $(SWEPT_UNIT)
-sweep: all $(differ) $(conf) $(SWEPT_UNIT) ## samples whole, for hours
+# Tests that take a sample of many programs (sample() in tests/t/Rly.pm).
+SWEEPS = $(shell grep -lwE 'one_in|sample|SWEEP' tests/t/*.t)
+sweep: all $(differ) $(conf) ## tests of samples on all programs, for hours
 	@SWEEP=1 prove --timer -j$(shell nproc) $(SWEEPS)
 
 depth: all      ## each way to nest and to chain, a million deep; SHAPE='sum'

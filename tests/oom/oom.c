@@ -11,9 +11,9 @@
  *
  * Most allocations are made for the same reason as another: the same functions
  * have called one another.  With -p one allocation of each such path fails, in
- * the shortest of all the runs that take it; runs of more than five seconds are
- * left out, which is said.  This needs a build with frame
- * pointers (`make oom`).
+ * the shortest of all the runs that take it.  Runs of more than five seconds
+ * are left out, which is said.  `make oom` builds it with the frame pointers
+ * that this needs.
  *
  * -c COMMAND takes the commands that begin with these words; -f N makes one run
  * in this process, for a debugger, in which allocations N and N + 1 fail.

@@ -2,9 +2,9 @@
 # Nothing that a file can make deep overflows the C stack: each way to nest
 # and each way to chain in the grammar, through the commands that take a
 # script, on a small stack.  Where a limit of memory or time ends it, that is an
-# answer, too.  This takes a sample; `make depth` goes a million deep with all
-# shapes and commands, and SHAPE='sum' picks shapes by name.  What has a value
-# is also run, most of it a hundred thousand deep, and the value read.
+# answer, too.  `make depth` goes a million deep with all commands; SHAPE='sum'
+# picks shapes by name.  What has a value is also run, most of it a hundred
+# thousand deep, and the value read.
 use strict;
 use warnings;
 use lib 'tests/t';
@@ -275,12 +275,10 @@ sub status {
   return $? & 127 ? 128 + ($? & 127) : $? >> 8;
 }
 
-# The sample takes one command for every other shape, in turn; the long form
-# all.  Slow builds take some of the other shapes.
+# The sample takes one command for each shape, in turn; the long form all.  Slow
+# builds take an eighth of the shapes.
 my $turn = 0;
-my @names = sort keys %shapes;
-@names = one_in(2, is_release() ? 0 : 1, @names) if !$all;
-for my $name (@names) {
+for my $name ($all ? sort keys %shapes : one_in(1, 0, sort keys %shapes)) {
   next if defined $only && $name !~ /$only/;
   my $path = spew(scratch('deep.rly'), $shapes{$name}->($depth));
   my @chosen = $all ? @commands : ($commands[$turn++ % @commands]);
@@ -333,7 +331,7 @@ my @values = (
   ['deep number', 100_000, qr/^S\(S\(S\(.*\)\)\)$/],
   ['deep calls', 100_000, '100000'],
 );
-for (one_in(2, 1, @values)) {
+for (one_in(1, 0, @values)) {
   my ($name, $n, $value) = @$_;
   next if defined $only && $name !~ /$only/;
   my $path = spew(scratch('value.rly'), $shapes{$name}->($n));

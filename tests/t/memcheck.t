@@ -35,7 +35,7 @@ sub agrees {
 }
 
 agrees("run $_", '', 'run', $_)
-    for one_in(8, 1, glob('tests/run/*.rly')), 'tests/gradient/memory.rly',
+    for one_in(4, 1, glob('tests/run/*.rly')), 'tests/gradient/memory.rly',
     'tests/gradient/stretch.rly';
 agrees('mistakes', '', 'check', 'tests/mistakes/habits.rly');
 

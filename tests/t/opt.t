@@ -276,6 +276,15 @@ def @f(%n: int32) -> int32 {
 END
       qr/\Adef \@f\(.*ref_read\(ref\(.*\n\z/, qr/^\d nodes of 11 are left/,
       'a definition stays one');
+gives(opt(<<'END', '--reduce', '! grep -q ref_read'), 0,
+let %f = fn (%n: int32) -> int32 {
+  let %r = ref(fn (%x: int32) -> int32 { %x });
+  ref_read(%r)(%n)
+};
+%f(1)
+END
+      qr/\Alet %f: .* = ref_read\(ref\(.*\n\z/, qr/^4 nodes of 11 are left/,
+      '  but the value of a let need not be a `fn`');
 gives(opt($sums, '--reduce', 'true'), 1, '',
       qr/`true .*` does not fail for the whole program/, 'nothing to reduce');
 

@@ -82,7 +82,8 @@ export async function answer(block) {
     block.dataset.judged = (+block.dataset.judged || 0) + 1;
   };
   const parts = editor_of(block, block.dataset.start ?? '', 'Answer');
-  // An answer is a part of a lesson, which only the judge knows whole.
+  // An answer is a part of a lesson, which only the judge knows whole: by itself it
+  // gets colours, and neither mistakes nor values.
   parts.editor.look = () => parts.editor.colour();
   const check = element('button', 'Check');
   check.onclick = () => judge(parts);

@@ -758,7 +758,7 @@ oom:            ## each path to an allocation, in every script, fails; hours
 	@$(MAKE) --no-print-directory B=build/paths \
 	  LOOKS='-DWITH_FRAME_POINTERS= -fno-omit-frame-pointer' \
 	  build/paths/tests/oom/oom
-	@build/paths/tests/oom/oom -v -p $(RLY_SCRIPTS)
+	@build/paths/tests/oom/oom -v -p -j $(shell nproc) $(RLY_SCRIPTS)
 
 oom-each: $(oom) ## each STRIDE-th allocation fails: weeks, with a stride of 1
 	@$< -v -s $(STRIDE) $(RLY_SCRIPTS)

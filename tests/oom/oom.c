@@ -1,6 +1,7 @@
 /* Commands whose allocations fail.
  *
- *   oom [-s STRIDE | -p | -f N] [-l BYTES] [-n STEPS] [-c COMMAND] [-v] FILE...
+ *   oom [-s STRIDE | -p [-j JOBS] | -f N] [-l BYTES] [-n STEPS] [-c COMMAND]
+ *       [-v] FILE...
  *
  * The program is linked in, with malloc and its kin wrapped.  Each command over
  * each file runs first as it is, which counts its allocations, and then with
@@ -12,8 +13,8 @@
  * Most allocations are made for the same reason as another: the same functions
  * have called one another.  With -p one allocation of each such path fails, in
  * the shortest of all the runs that take it.  Runs of more than five seconds
- * are left out, which is said.  `make oom` builds it with the frame pointers
- * that this needs.
+ * are left out, which is said.  With -j JOBS so many of the runs are tried at
+ * once.  `make oom` builds it with the frame pointers that -p needs.
  *
  * -c COMMAND takes the commands that begin with these words; -f N makes one run
  * in this process, for a debugger, in which allocations N and N + 1 fail.
@@ -180,6 +181,14 @@ static void child(const Case *c, int out, int err) {
 
 static FILE *scratch[2];
 
+/* What a process that makes runs needs: counts, and files for their output. */
+static bool open_run(void) {
+  counts = mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  for (int i = 0; i < 2; i++) scratch[i] = tmpfile();
+  return counts != MAP_FAILED && scratch[0] && scratch[1];
+}
+
 static Run run(const Case *c, size_t at, size_t more) {
   int fds[2];
   for (int i = 0; i < 2; i++) {
@@ -324,18 +333,58 @@ static void note_paths(const Case *c, size_t number) {
   if (seconds > LONG) say_words(c), printf("is left out: %.0f s\n", seconds);
 }
 
-static void sweep_paths(const Case *cases, size_t count) {
+enum { SHARE = 100 /* the most allocations of a run that one worker takes */ };
+
+/* What the workers have in common: how many shares are taken, what came of
+ * them, and how many workers came to their end. */
+typedef struct Progress {
+  _Atomic size_t taken, runs, mistakes, ended;
+} Progress;
+
+/* Commands that write a file write it here: each worker into its own. */
+static char trained[32] = "build/oom.train", kept[32] = "build/oom.kept";
+
+static void work(Progress *p, int worker, const Case *cases,
+                 const FailureAt *at, size_t paths) {
+  snprintf(trained, sizeof trained, "build/oom.%d.train", worker);
+  snprintf(kept, sizeof kept, "build/oom.%d.kept", worker);
+  if (!open_run()) _exit(2);
+  size_t next = p->taken++;
+  for (size_t i = 0, n, share = 0; i < paths; i += n, share++) {
+    for (n = 1; n < SHARE && i + n < paths && at[i + n].run == at[i].run;) n++;
+    if (share != next) continue;
+    fail_chosen(&cases[at[i].run], &at[i], n);
+    next = p->taken++;
+  }
+  p->runs += runs;
+  p->mistakes += mistakes;
+  p->ended++;
+  fflush(stdout);
+  _exit(0);
+}
+
+/* False: a worker did not come to its end. */
+static bool sweep_paths(const Case *cases, size_t count, int jobs) {
   for (size_t i = 0; i < count; i++) note_paths(&cases[i], i);
   size_t paths;
   double seconds;
   FailureAt *at = paths_chosen(&paths, &seconds);
   printf("# %zu paths in %zu runs, at most %.1f hours\n", paths, count,
-         3 * seconds / 3600);
-  for (size_t i = 0, n; i < paths; i += n) {
-    for (n = 1; i + n < paths && at[i + n].run == at[i].run;) n++;
-    fail_chosen(&cases[at[i].run], &at[i], n);
+         3 * seconds / 3600 / jobs);
+  Progress *p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return false;
+  fflush(stdout);
+  for (int w = 0; w < jobs; w++)
+    if (fork() == 0) work(p, w, cases, at, paths);
+  while (wait(NULL) > 0 || errno == EINTR) {
   }
+  runs += p->runs, mistakes += p->mistakes;
+  bool ended = p->ended == (size_t)jobs;
+  if (!ended) printf("# a worker ended early\n");
+  munmap(p, sizeof *p);
   __real_free(at);
+  return ended;
 }
 
 /* --- Limits --------------------------------------------------------------- */
@@ -393,7 +442,7 @@ static const char *const commands[][WORDS] = {
     {"gradcheck"},
     {"train", "--print"},
     {"train", "--epochs", "1", "--epoch-steps", "2", "--clip", "1", "--shards",
-     "2", "--quiet", "--resume", "-o", "build/oom.train"},
+     "2", "--quiet", "--resume", "-o", trained},
     {"test", "--promote"},
     {"import"},
     {"import", "--stateful"},
@@ -402,7 +451,7 @@ static const char *const commands[][WORDS] = {
     {"run", "--stats", "--trace", "/dev/null"},
     {"run", "--tape-memory", "4k"},
     {"watch", "--once", "--cells"},
-    {"watch", "--once", "--cells", "--kept", "build/oom.kept"},
+    {"watch", "--once", "--cells", "--kept", kept},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -420,19 +469,20 @@ static bool begins(const char *const *words, const char *with) {
 int main(int argc, char **argv) {
   size_t stride = 0, most = 0;
   int option, steps = 40;
-  bool by_paths = false;
+  int jobs = 1;
+  bool by_paths = false, whole = true;
   const char *only = NULL;
-  while ((option = getopt(argc, argv, "s:pl:n:c:f:v")) != -1) {
+  while ((option = getopt(argc, argv, "s:pj:l:n:c:f:v")) != -1) {
     if (option == 's') stride = strtoull(optarg, NULL, 10);
     if (option == 'p') by_paths = true;
+    if (option == 'j') jobs = atoi(optarg);
     if (option == 'l') most = strtoull(optarg, NULL, 10);
     if (option == 'n') steps = atoi(optarg);
     if (option == 'f') only_at = strtoull(optarg, NULL, 10);
     if (option == 'c') only = optarg;
     if (option == 'v') verbose = true;
   }
-  counts = mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE,
-                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (jobs < 1 || !open_run()) return 2;
   if (by_paths && !paths_open()) {
     fprintf(stderr, "oom: -p needs a build with frame pointers: make oom\n");
     return 2;
@@ -440,8 +490,7 @@ int main(int argc, char **argv) {
   size_t count = 0;
   Case *cases =
       __real_calloc((size_t)argc * COMMANDS, sizeof *cases); /* for -p */
-  for (int i = 0; i < 2; i++) scratch[i] = tmpfile();
-  if (counts == MAP_FAILED || !cases || !scratch[0] || !scratch[1]) return 2;
+  if (!cases) return 2;
   setvbuf(stdout, NULL, _IOLBF, 0);
   setenv("OMP_NUM_THREADS", "1", 1);
   for (int f = optind; f < argc; f++)
@@ -458,9 +507,9 @@ int main(int argc, char **argv) {
       else if (by_paths) cases[count++] = c;
       else sweep(&c, stride);
     }
-  if (by_paths) sweep_paths(cases, count);
+  if (by_paths) whole = sweep_paths(cases, count, jobs);
   __real_free(cases);
-  bool ok = runs > 0 && mistakes == 0;
+  bool ok = whole && runs > 0 && mistakes == 0;
   printf("%s 1 - %zu runs, %zu mistakes\n1..1\n", ok ? "ok" : "not ok", runs,
          mistakes);
   return !ok;

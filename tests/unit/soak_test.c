@@ -294,17 +294,20 @@ static void test_soak(void **state) {
   run_straight(&k);
   for (int i = 0; i < SESSIONS; i++)
     k.walkers[i].session = rly_session_new(k.program, NULL);
-  size_t settled = 0;
+  /* What is live depends on how many snapshots there are and on which blocks
+   * the sessions keep for reuse, so the most in each quarter of the run is
+   * compared.  The first fills the sessions. */
+  size_t most[4] = {0};
   while (k.done < frames) {
+    int quarter = (int)(4 * k.done / frames);
     move(&k);
-    if (k.done <= frames / 4) settled = live_bytes(&k);
+    if (live_bytes(&k) > most[quarter]) most[quarter] = live_bytes(&k);
   }
-  size_t end = live_bytes(&k);
   print_message(
-      "# %ld frames, %ld moves, %ld faults, %zu bytes live, "
-      "%zu at a quarter\n",
-      k.done, k.ops, k.faults, end, settled);
-  assert_true(end < settled + settled / 4);
+      "# %ld frames, %ld moves, %ld faults; at most %zu, %zu, %zu and %zu "
+      "bytes live in the quarters\n",
+      k.done, k.ops, k.faults, most[0], most[1], most[2], most[3]);
+  assert_true(most[3] < most[1] + most[1] / 4);
   soak_close(&k);
 }
 

@@ -18,7 +18,8 @@
  * after the step before it that may do so with a cell of the same class.
  *
  * What decides about all steps alike is in the key of each: the values bound to
- * params, aliases of types, gradients and rules of the text. */
+ * params, aliases of types, gradients and rules of the text.  The call of the
+ * entry comes last, and its key has its arguments. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -29,12 +30,14 @@
 typedef struct Finder {
   rly_session *session;
   Program *ir;
+  const Global *entry; /* or NULL */
   Depends *d;
   PtrMap items;   /* the first byte of a name -> its Item */
   PtrMap step_of; /* a Global -> 1 + the number of the step of its value */
   VEC(int) root;  /* by step: one nearer to the root of its class, or itself */
   VEC(bool) touches; /* by step: may it read, write or show a cell? */
   uint64_t common;
+  uint64_t arguments; /* of the entry */
   /* Of the step at hand: */
   int at;
   PtrMap seen; /* what it has reached */
@@ -141,20 +144,33 @@ static bool may_touch(const Finder *f, const Step *step) {
          !type_is_data(step->expr->type, f->d->mem);
 }
 
+static void reach_step(Finder *f, const Step *step) {
+  add_to_key(f, step->span);
+  VEC_PUSH(&f->todo, step->expr);
+  VEC_PUSH(&f->touches, may_touch(f, step));
+}
+
+/* What the entry does when it is called is not asked: it may touch cells. */
+static void reach_entry(Finder *f) {
+  f->unknown |= f->entry->library;
+  f->hash = hash_add_word(f->hash, f->arguments);
+  reach_global(f, f->entry);
+  VEC_PUSH(&f->touches, true);
+}
+
 static void reach(Finder *f, int at) {
-  StepNeeds *needs = &f->d->steps.data[at];
-  const Step *step = needs->step;
+  const Step *step = f->d->steps.data[at].step;
   StrBuf type;
   strbuf_init(&type, f->d->mem);
-  type_print(f->ir->types, &type, step->expr->type, TYPE_TEXT_MOST);
+  type_print(f->ir->types, &type, step ? step->expr->type : f->entry->type,
+             TYPE_TEXT_MOST);
   ptrmap_init(&f->seen, f->d->mem);
   f->at = at;
   f->hash = hash_add(f->common, strbuf_text(&type), type.len);
-  add_to_key(f, step->span);
-  VEC_PUSH(&f->todo, step->expr);
+  if (step) reach_step(f, step);
+  else reach_entry(f);
   while (f->todo.len) reach_from(f, VEC_POP(&f->todo));
-  needs->key = f->hash;
-  VEC_PUSH(&f->touches, may_touch(f, step));
+  f->d->steps.data[at].key = f->hash;
   ptrmap_done(&f->seen);
   strbuf_done(&type);
 }
@@ -193,23 +209,40 @@ static void add_word(Finder *f, uint64_t word) {
   f->common = hash_add_word(f->common, word);
 }
 
-static void add_string(Finder *f, const char *text) {
-  f->common = hash_add(f->common, text, text ? strlen(text) + 1 : 0);
-  add_word(f, text != NULL);
+static uint64_t add_string(uint64_t hash, const char *text) {
+  hash = hash_add(hash, text, text ? strlen(text) + 1 : 0);
+  return hash_add_word(hash, text != NULL);
+}
+
+static uint64_t add_tensor(Finder *f, uint64_t hash, Tensor *t) {
+  Heap *heap = &store_of(f->session)->heap;
+  Tensor *whole = tensor_contiguous(heap, t);
+  hash = hash_add_word(hash, (uint64_t)t->dtype);
+  for (int i = 0; i < t->rank; i++)
+    hash = hash_add_word(hash, (uint64_t)t->shape[i]);
+  if (!whole) f->unknown = true;
+  if (whole) hash = hash_add(hash, whole->data, tensor_bytes(whole));
+  if (whole) tensor_drop(heap, whole);
+  return hash;
+}
+
+/* Is it an argument of the entry, and of no param? */
+static bool is_argument(const Finder *f, const Bound *b) {
+  size_t stem = strcspn(b->name, ".");
+  const rly_function *entry = (const rly_function *)f->entry;
+  for (size_t i = 0; i < f->ir->params.len; i++) {
+    const Name *name = f->ir->params.data[i]->name;
+    if (!strncmp(name->text, b->name, stem)) return false;
+  }
+  for (int i = 0; entry && i < rly_function_param_count(entry); i++)
+    if (!strcmp(rly_function_param_name(entry, i), b->name)) return true;
+  return false;
 }
 
 static void add_bound(Finder *f, const Bound *b) {
-  Heap *heap = &store_of(f->session)->heap;
-  Tensor *t = b->tensor;
-  add_string(f, b->name);
-  add_string(f, b->text);
-  if (!t) return;
-  Tensor *whole = tensor_contiguous(heap, t);
-  add_word(f, (uint64_t)t->dtype);
-  for (int i = 0; i < t->rank; i++) add_word(f, (uint64_t)t->shape[i]);
-  if (!whole) f->unknown = true;
-  if (whole) f->common = hash_add(f->common, whole->data, tensor_bytes(whole));
-  if (whole) tensor_drop(heap, whole);
+  uint64_t *hash = b->name && is_argument(f, b) ? &f->arguments : &f->common;
+  *hash = add_string(add_string(*hash, b->name), b->text);
+  if (b->tensor) *hash = add_tensor(f, *hash, b->tensor);
 }
 
 static void add_item(Finder *f, const Item *item) {
@@ -222,16 +255,21 @@ static void add_item(Finder *f, const Item *item) {
                (void *)item);
 }
 
+static void add_step(Finder *f, const Step *step) {
+  StepNeeds needs = {.step = step, .before = NO_STEP};
+  VEC_INIT(&needs.texts, f->d->mem);
+  VEC_INIT(&needs.values, f->d->mem);
+  VEC_PUSH(&f->root, (int)f->d->steps.len);
+  VEC_PUSH(&f->d->steps, needs);
+}
+
 static void add_unit(Finder *f, const Unit *u) {
   for (int i = 0; u->source && !u->source->library && i < u->item_count; i++)
     add_item(f, &u->items[i]);
   for (int i = 0; i < u->step_count; i++) {
     const Step *step = &u->steps[i];
-    StepNeeds needs = {.step = step, .before = NO_STEP};
-    VEC_INIT(&needs.texts, f->d->mem);
-    VEC_INIT(&needs.values, f->d->mem);
-    VEC_PUSH(&f->root, (int)f->d->steps.len);
-    VEC_PUSH(&f->d->steps, needs);
+    if (f->entry && step->kind == STEP_EXPR) continue;
+    add_step(f, step);
     if (step->global && !step->global->param_count)
       ptrmap_put(&f->step_of, step->global, (void *)(uintptr_t)f->d->steps.len);
   }
@@ -239,19 +277,20 @@ static void add_unit(Finder *f, const Unit *u) {
 
 static void find_common(Finder *f, bool cells) {
   const rly_program *p = f->session->program;
-  f->common = HASH_EMPTY;
-  add_string(f, rly_version());
+  f->arguments = HASH_EMPTY;
+  f->common = add_string(HASH_EMPTY, rly_version());
   add_word(f, (uint64_t)f->session->options.width);
   add_word(f, f->ir->float64);
   add_word(f, f->ir->loose);
   add_word(f, cells);
   for (size_t i = 0; i < p->bound.len; i++) add_bound(f, &p->bound.data[i]);
   for (const Unit *u = f->ir->units; u; u = u->next) add_unit(f, u);
+  if (f->entry) add_step(f, NULL);
 }
 
-bool depends_find(rly_session *s, bool cells, Depends *d) {
+bool depends_find(rly_session *s, const Global *entry, bool cells, Depends *d) {
   Program *ir = s->program->ir;
-  Finder f = {.session = s, .ir = ir, .d = d};
+  Finder f = {.session = s, .ir = ir, .entry = entry, .d = d};
   *d = (Depends){.mem = s->mem};
   VEC_INIT(&d->steps, d->mem);
   VEC_INIT(&f.root, d->mem);
@@ -284,22 +323,27 @@ void depends_done(Depends *d) {
 
 typedef VEC(int) Steps;
 
-static void demand(Steps *todo, bool *runs, int step) {
-  if (step == NO_STEP || runs[step]) return;
-  runs[step] = true;
+static void demand_run(Steps *todo, StepPlan *plan, int step) {
+  if (step == NO_STEP || plan[step] == PLAN_RUN) return;
+  plan[step] = PLAN_RUN;
   VEC_PUSH(todo, step);
 }
 
-void depends_demand(const Depends *d, bool *runs) {
+static void demand_value(Steps *todo, StepPlan *plan, int step) {
+  if (plan[step] == PLAN_HAVE) plan[step] = PLAN_FETCH;
+  if (plan[step] == PLAN_SAY) demand_run(todo, plan, step);
+}
+
+void depends_demand(const Depends *d, StepPlan *plan) {
   Steps todo;
   VEC_INIT(&todo, d->mem);
   for (size_t i = 0; i < d->steps.len; i++)
-    if (runs[i]) VEC_PUSH(&todo, (int)i);
+    if (plan[i] == PLAN_RUN) VEC_PUSH(&todo, (int)i);
   while (todo.len) {
     const StepNeeds *needs = &d->steps.data[VEC_POP(&todo)];
-    demand(&todo, runs, needs->before);
+    demand_run(&todo, plan, needs->before);
     for (size_t i = 0; i < needs->values.len; i++)
-      demand(&todo, runs, needs->values.data[i]);
+      demand_value(&todo, plan, needs->values.data[i]);
   }
   VEC_DONE(&todo);
 }

@@ -10,7 +10,7 @@ enum { NO_STEP = -1 };
 typedef VEC(Span) Spans;
 
 typedef struct StepNeeds {
-  const Step *step;
+  const Step *step; /* NULL: the call of the entry */
   /* A hash of all that decides what the step gives and prints: its text, that
    * of the definitions that it reaches, the keys of the values that it reaches
    * and of the step before that may have changed the same cells. */
@@ -25,18 +25,31 @@ typedef struct StepNeeds {
 
 typedef struct Depends {
   Mem *mem;
-  VEC(StepNeeds) steps; /* of all units, in the order of evaluation */
+  /* of all units, in the order of evaluation; with an entry, those of values
+   * alone, and then its call */
+  VEC(StepNeeds) steps;
 } Depends;
 
-/* A run with `cells` and one without have different keys, since only the record
- * of the first tells what cells held.  False when the keys do not tell all,
+/* `entry` is a function, or NULL.  A run with `cells` and one without have
+ * different keys, since only the record of the first tells what cells held.
+ * False when the keys do not tell all,
  * since the host has operators of its own or memory ran out.  depends_done() is
  * due in any case. */
-bool depends_find(rly_session *s, bool cells, Depends *d);
+bool depends_find(rly_session *s, const Global *entry, bool cells, Depends *d);
 void depends_done(Depends *d);
 
-/* Adds to the steps that are to run, a flag each, those that must run for
- * them. */
-void depends_demand(const Depends *d, bool *runs);
+/* What is to be done about a step. */
+typedef enum StepPlan {
+  PLAN_SAY,     /* it is as it was, */
+  PLAN_HAVE,    /* and its value is kept, */
+  PLAN_FETCH,   /* and wanted, */
+  PLAN_FETCHED, /* and there */
+  PLAN_RUN,     /* it runs */
+} StepPlan;
+
+/* Adds to the steps that are to run, a plan each, those that must run for them:
+ * the steps before them of the same cells, and those whose values they reach.
+ * A value that is kept is to be fetched instead. */
+void depends_demand(const Depends *d, StepPlan *plan);
 
 #endif

@@ -254,6 +254,9 @@ rly_status session_params(rly_session *s, const Unit *from, bool lets_only,
                           const Expr *call);
 /* The first unit that the session has not evaluated; NULL: there is none. */
 const Unit *session_pending(const rly_session *s);
+/* rly_session_call_bound() in a session that has been entered. */
+rly_status session_call_bound(rly_session *s, const rly_function *entry,
+                              rly_value **result);
 /* Argument `i` of the entry, from the value bound to that parameter's name. The
  * caller owns the reference.  False after reporting. */
 bool session_argument(rly_session *s, const rly_function *entry, int i,

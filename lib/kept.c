@@ -16,13 +16,17 @@
  *   0 1 2 1
  *   7
  *   8
+ *   b 11                          the step's own value (kept_text.h), length
+ *   s 4
+ *   #2a
  *
  * A step whose key has a record is not evaluated: the record says what it would
  * say.  A step without one is, and with it what it needs: the values that it
  * reaches, and the steps before it that made its cells what they are.  Those
  * say what their records say once more, for the language is deterministic.
- * Values are not kept, so a value is computed again for a step that has changed
- * and reaches it.
+ *
+ * The value of a step is kept where it is data and took long.  It is fetched
+ * for a step that has changed and reaches it; any other is computed again.
  *
  * A run that fails leaves the records of the run before, too: what was not
  * reached this time may be there again when the mistake is mended. */
@@ -30,10 +34,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/depends.h"
 #include "lib/kept.h"
+#include "lib/kept_text.h"
 #include "observe/observe.h"
+#include "types/types.h"
 
 enum { KEPT_MOST = 16 << 20 }; /* bytes of records */
 
@@ -56,23 +63,6 @@ typedef struct Keeper {
 
 /* --- Reading -------------------------------------------------------------- */
 
-/* Cuts `WORD LENGTH\n`, LENGTH bytes and a newline off the text. */
-static bool next_part(const char **at, const char *end, const char **word,
-                      const char **text, size_t *len) {
-  const char *line = memchr(*at, '\n', (size_t)(end - *at));
-  const char *blank = line ? memchr(*at, ' ', (size_t)(line - *at)) : NULL;
-  if (!blank) return false;
-  char *stop;
-  unsigned long n = strtoul(blank + 1, &stop, 10);
-  if (stop != line || n >= (size_t)(end - line - 1) || line[1 + n] != '\n')
-    return false;
-  *word = *at;
-  *text = line + 1;
-  *len = n;
-  *at = line + 1 + n + 1;
-  return true;
-}
-
 static int by_key(const void *a, const void *b) {
   const Record *x = a, *y = b;
   return (x->key > y->key) - (x->key < y->key);
@@ -84,7 +74,7 @@ static void read_records(Keeper *k) {
   if (!line) return;
   at = line + 1;
   const char *word;
-  for (Record r = {0}; next_part(&at, end, &word, &r.text, &r.len);) {
+  for (Record r = {0}; kept_next_part(&at, end, &word, &r.text, &r.len);) {
     r.key = strtoull(word, NULL, 16);
     VEC_PUSH(&k->records, r);
   }
@@ -101,17 +91,10 @@ static Record *record_of(const Keeper *k, uint64_t key) {
 
 /* --- Writing -------------------------------------------------------------- */
 
-static void add_part(StrBuf *out, const char *word, const char *text,
-                     size_t len) {
-  strbuf_addf(out, "%s %zu\n", word, len);
-  strbuf_add_len(out, text, len);
-  strbuf_add_char(out, '\n');
-}
-
 static void keep(Keeper *k, uint64_t key, const char *text, size_t len) {
   char word[17];
   snprintf(word, sizeof word, "%016llx", (unsigned long long)key);
-  if (k->now.len + len < KEPT_MOST) add_part(&k->now, word, text, len);
+  if (k->now.len + len < KEPT_MOST) kept_add_part(&k->now, word, text, len);
 }
 
 static void keep_unused(Keeper *k) {
@@ -200,7 +183,7 @@ static bool keep_maker(Keeper *k, int step, const CellMaker *m, StrBuf *part) {
   VEC_CLEAR(part);
   strbuf_addf(part, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
               w.back, w.text, w.from, w.len, m->made);
-  add_part(&k->record, "m", strbuf_text(part), part->len);
+  kept_add_part(&k->record, "m", strbuf_text(part), part->len);
   return true;
 }
 
@@ -224,7 +207,7 @@ static void keep_cell(Keeper *k, const StepCells *cells, const CellHistory *h,
     if (i * h->every >= h->before)
       strbuf_addf(part, "%s\n", h->values.data[i].text);
   if (h->count) strbuf_addf(part, "%s\n", h->last.text);
-  add_part(&k->record, "c", strbuf_text(part), part->len);
+  kept_add_part(&k->record, "c", strbuf_text(part), part->len);
 }
 
 static bool keep_cells(Keeper *k, int step) {
@@ -268,44 +251,86 @@ static void say_cell(Keeper *k, const char *text, size_t len) {
 
 static void print_and_keep(void *keeper, const char *text, size_t len) {
   Keeper *k = keeper;
-  add_part(&k->record, "p", text, len);
+  kept_add_part(&k->record, "p", text, len);
   if (k->hooks.write) k->hooks.write(k->hooks.data, text, len);
 }
 
-static void show_and_keep(Keeper *k, const Step *step, rly_value *v) {
+static void show_and_keep(Keeper *k, Span place, rly_value *v) {
   char *text = rly_value_is_unit(v) ? NULL : rly_value_text(v);
   if (!text) return;
   StrBuf line;
   strbuf_init(&line, k->now.mem);
   strbuf_add_line(&line, text);
-  add_part(&k->record, "v", strbuf_text(&line), line.len);
-  k->run->value(k->run->data, step->span, strbuf_text(&line));
+  kept_add_part(&k->record, "v", strbuf_text(&line), line.len);
+  k->run->value(k->run->data, place, strbuf_text(&line));
   strbuf_done(&line);
   rly_text_free(k->session->program->cx, text);
 }
 
-static RunStatus evaluate(Keeper *k, const Step *step) {
+/* The part `b`. */
+static void keep_value(Keeper *k, const Global *g) {
+  Value v;
+  size_t used = k->now.len + k->record.len;
+  if (used > KEPT_MOST || !type_is_data(g->type, k->session->mem) ||
+      !session_value(k->session->vm, g, &v))
+    return;
+  StrBuf part;
+  strbuf_init(&part, k->now.mem);
+  if (kept_add_value(k->session, g->type, v, KEPT_MOST - used, &part))
+    kept_add_part(&k->record, "b", strbuf_text(&part), part.len);
+  strbuf_done(&part);
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static rly_status evaluate_step(Keeper *k, const Step *step) {
   rly_session *s = k->session;
   rly_value v = {.session = s};
+  const Global *g = step->global;
+  double began = now();
+  double least = k->run->keep_over > 0 ? k->run->keep_over : KEEP_OVER;
   RunStatus status = session_step(s->vm, step, &v.value);
-  if (status != RUN_OK || step->kind != STEP_EXPR) return status;
+  if (status != RUN_OK) return status_of_run(status);
+  if (g && !g->param_count && now() - began > least) keep_value(k, g);
+  if (step->kind != STEP_EXPR) return RLY_OK;
   v.type = step->expr->type;
-  show_and_keep(k, step, &v);
+  show_and_keep(k, step->span, &v);
   value_drop(store_of(s), v.type, v.value);
-  return session_stopped(s->vm, step->span);
+  return status_of_run(session_stopped(s->vm, step->span));
+}
+
+static rly_status call_entry(Keeper *k) {
+  rly_value *v;
+  const rly_function *entry = k->run->entry;
+  rly_status status = session_call_bound(k->session, entry, &v);
+  if (status != RLY_OK) return status;
+  Span place = ((const Global *)entry)->span;
+  show_and_keep(k, place, v);
+  rly_value_free(v);
+  return status_of_run(session_stopped(k->session->vm, place));
+}
+
+/* Where the value is shown. */
+static Span place_shown(const Keeper *k, int at) {
+  const Step *step = k->depends.steps.data[at].step;
+  return step ? step->span : ((const Global *)k->run->entry)->span;
 }
 
 /* Says what the record says. */
-static RunStatus say(Keeper *k, int at, const Record *r) {
+static rly_status say(Keeper *k, int at, const Record *r) {
   const char *from = r->text, *end = from + r->len, *word, *text;
-  const Step *step = k->depends.steps.data[at].step;
+  Span place = place_shown(k, at);
   StrBuf part;
   strbuf_init(&part, k->now.mem);
-  for (size_t len; next_part(&from, end, &word, &text, &len);) {
+  for (size_t len; kept_next_part(&from, end, &word, &text, &len);) {
     VEC_CLEAR(&part);
     strbuf_add_len(&part, text, len);
     text = strbuf_text(&part);
-    if (*word == 'v') k->run->value(k->run->data, step->span, text);
+    if (*word == 'v') k->run->value(k->run->data, place, text);
     else if (*word == 'm' && k->run->cells) say_maker(k, at, text);
     else if (*word == 'c' && k->run->cells) say_cell(k, text, part.len);
     else if (*word == 'p' && k->hooks.write)
@@ -313,64 +338,114 @@ static RunStatus say(Keeper *k, int at, const Record *r) {
   }
   strbuf_done(&part);
   strbuf_add_len(&k->record, r->text, r->len);
-  return session_stopped(k->session->vm, step->span);
+  return status_of_run(session_stopped(k->session->vm, place));
 }
 
-static RunStatus run_step(Keeper *k, int at, bool runs) {
+static rly_status evaluate(Keeper *k, const Step *step) {
+  return step ? evaluate_step(k, step) : call_entry(k);
+}
+
+static rly_status run_step(Keeper *k, int at, bool runs) {
   const StepNeeds *needs = &k->depends.steps.data[at];
   Record *r = record_of(k, needs->key);
   VEC_CLEAR(&k->record);
   if (k->run->cells) session_cells_begin(k->session->vm, (size_t)needs->family);
   k->run->run += runs;
-  RunStatus status = runs ? evaluate(k, needs->step) : say(k, at, r);
-  if (status != RUN_OK) return status;
-  if (runs && k->run->cells && !keep_cells(k, at)) return RUN_OK;
+  rly_status status = runs ? evaluate(k, needs->step) : say(k, at, r);
+  if (status != RLY_OK) return status;
+  if (runs && k->run->cells && !keep_cells(k, at)) return RLY_OK;
   keep(k, needs->key, strbuf_text(&k->record), k->record.len);
   if (r) r->used = true;
-  return RUN_OK;
+  return RLY_OK;
 }
 
 /* --- All steps ------------------------------------------------------------ */
 
-/* Which steps are to run; without the memory to know it, all. */
-static void choose(const Keeper *k, bool *runs) {
+/* The part `b` of a record; false: it has none. */
+static bool find_value(const Record *r, const char **text, size_t *len) {
+  const char *at = r->text, *end = at + r->len, *word;
+  while (kept_next_part(&at, end, &word, text, len))
+    if (*word == 'b') return true;
+  return false;
+}
+
+/* Sets the value of a step to the one that is kept. */
+static bool fetch(Keeper *k, const StepNeeds *needs) {
+  const Global *g = needs->step->global;
+  const char *text;
+  size_t len;
+  Value v;
+  return find_value(record_of(k, needs->key), &text, &len) &&
+         type_is_data(g->type, k->session->mem) &&
+         kept_value(k->session, g->type, text, len, &v) &&
+         session_define_take(k->session->vm, g, v);
+}
+
+static StepPlan first_plan(const Keeper *k, const StepNeeds *needs) {
+  const Record *r = record_of(k, needs->key);
+  const char *text;
+  size_t len;
+  bool value = needs->step && needs->step->global;
+  return !r                                    ? PLAN_RUN
+         : value && find_value(r, &text, &len) ? PLAN_HAVE
+                                               : PLAN_SAY;
+}
+
+/* Fetches what is wanted.  True: some cannot be, and are to run. */
+static bool fetch_all(Keeper *k, StepPlan *plan) {
+  const Depends *d = &k->depends;
+  bool more = false;
+  for (size_t i = 0; i < d->steps.len; i++) {
+    if (plan[i] != PLAN_FETCH) continue;
+    bool there = fetch(k, &d->steps.data[i]);
+    plan[i] = there ? PLAN_FETCHED : PLAN_RUN;
+    more |= !there;
+  }
+  return more;
+}
+
+/* Without the memory to know which steps are to run, all do. */
+static void choose(Keeper *k, StepPlan *plan) {
   const Depends *d = &k->depends;
   for (size_t i = 0; i < d->steps.len; i++)
-    runs[i] = !record_of(k, d->steps.data[i].key);
-  depends_demand(d, runs);
+    plan[i] = first_plan(k, &d->steps.data[i]);
+  do depends_demand(d, plan);
+  while (fetch_all(k, plan));
   for (size_t i = 0; i < d->steps.len && mem_exhausted(d->mem); i++)
-    runs[i] = true;
+    plan[i] = PLAN_RUN;
 }
 
 static rly_status run_steps(Keeper *k) {
   const Depends *d = &k->depends;
-  RunStatus status = RUN_OK;
-  bool *runs = calloc(d->steps.len + 1, sizeof *runs);
-  if (!runs) return RLY_LIMIT;
-  choose(k, runs);
+  rly_status status = RLY_OK;
+  StepPlan *plan = calloc(d->steps.len + 1, sizeof *plan);
+  if (!plan) return RLY_LIMIT;
+  choose(k, plan);
   Session *vm = k->session->vm;
   SessionHooks keeping = session_hooks(&k->session->options);
   keeping.write = print_and_keep;
   keeping.data = k;
   k->hooks = session_swap_hooks(vm, keeping);
-  for (size_t i = 0; i < d->steps.len && status == RUN_OK; i++)
-    status = run_step(k, (int)i, runs[i]);
+  for (size_t i = 0; i < d->steps.len && status == RLY_OK; i++)
+    status = run_step(k, (int)i, plan[i] == PLAN_RUN);
   session_swap_hooks(vm, k->hooks);
-  free(runs);
-  return status_of_run(status);
+  free(plan);
+  return status;
 }
 
 /* Keys that do not tell all have no records. */
 static rly_status run_kept(rly_session *s, KeptRun *run) {
   rly_program *p = s->program;
   Keeper k = {.session = s, .run = run};
-  rly_status status = session_params(s, session_pending(s), false, NULL);
+  const Global *entry = (const Global *)run->entry;
+  rly_status status =
+      session_params(s, session_pending(s), entry != NULL, NULL);
   s->last_run = p->ir->last_unit;
   if (status != RLY_OK) return status;
   VEC_INIT(&k.records, s->mem);
   strbuf_init(&k.now, s->mem);
   strbuf_init(&k.record, s->mem);
-  bool known = depends_find(s, run->cells, &k.depends) &&
+  bool known = depends_find(s, entry, run->cells, &k.depends) &&
                !session_limits(s->vm).max_steps;
   run->steps = k.depends.steps.len;
   if (known) read_records(&k);

@@ -555,8 +555,8 @@ bool session_argument(rly_session *s, const rly_function *entry, int i,
 
 /* Values that were made for the arguments are dropped whatever happened, from
  * the last to the first. */
-static rly_status call_bound(rly_session *s, const rly_function *entry,
-                             rly_value **result) {
+rly_status session_call_bound(rly_session *s, const rly_function *entry,
+                              rly_value **result) {
   rly_status started = session_start(s, true);
   if (started != RLY_OK) return started;
   const Global *g = (const Global *)entry;
@@ -581,7 +581,7 @@ rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
              "the entry is no function of the session's program") ||
       !session_enter(s))
     return RLY_MISUSE;
-  rly_status status = call_bound(s, entry, result);
+  rly_status status = session_call_bound(s, entry, result);
   session_leave(s);
   return status;
 }

@@ -43,6 +43,7 @@ typedef struct Cli {
   bool saturate; /* of opt */
   uint64_t trials, seed;
   double budget;
+  double keep_over;
   /* of train */
   uint64_t epochs, batch, epoch_steps, shards, warm_up, save_every, keep,
       patience;

@@ -206,24 +206,6 @@ static void *stop_at_change(void *rerun) {
   return NULL;
 }
 
-static rly_status run_entry(Rerun *r, rly_session *s,
-                            const rly_function *entry) {
-  rly_value *value;
-  rly_status status = rly_session_call_bound(s, entry, &value);
-  if (status != RLY_OK) return status;
-  bool shown = !rly_value_is_unit(value);
-  char *text = shown ? rly_value_text_fit(value, 0, 0) : NULL;
-  if (shown && !text) status = RLY_LIMIT;
-  StrBuf line;
-  strbuf_init(&line, &r->host->cx->mem);
-  if (text) strbuf_add_line(&line, text);
-  if (text) put_value(r, ((const Global *)entry)->span, strbuf_text(&line));
-  strbuf_done(&line);
-  rly_text_free(r->host->cx, text);
-  rly_value_free(value);
-  return status;
-}
-
 /* --kept: what was left in a file, which another process may have written.  One
  * that is not there holds nothing.  False after reporting. */
 static bool read_kept(Rerun *r, const char *path) {
@@ -236,7 +218,7 @@ static bool read_kept(Rerun *r, const char *path) {
   free(r->kept);
   r->kept = malloc(len + 1);
   r->kept_len = r->kept ? len : 0;
-  if (r->kept) memcpy(r->kept, text, len);
+  if (r->kept) memcpy(r->kept, text, len + 1);
   mem_free(&cx->mem, text, len + 1);
   return true;
 }
@@ -252,13 +234,16 @@ static bool write_kept(Rerun *r, const char *path) {
   return written;
 }
 
-static rly_status run_steps(Rerun *r, rly_session *s) {
+static rly_status run_steps(Rerun *r, rly_session *s,
+                            const rly_function *entry) {
   const Cli *cli = r->host->cli;
   if (cli->kept && !read_kept(r, cli->kept))
     return status_of_failure(r->host->cx, RLY_REFUSED);
   KeptRun run = {.was = r->kept,
                  .was_len = r->kept_len,
                  .cells = cli->cells,
+                 .entry = entry,
+                 .keep_over = cli->keep_over,
                  .value = put_value,
                  .data = r};
   rly_status status = session_run_kept(s, &run);
@@ -278,8 +263,9 @@ static rly_status run_watched(Rerun *r, const rly_function *entry) {
   if (!s) return RLY_LIMIT;
   if (r->host->cli->cells && !session_follow_cells(s->vm)) return RLY_LIMIT;
   r->done = false;
-  bool watches = !pthread_create(&watcher, NULL, stop_at_change, r);
-  rly_status status = entry ? run_entry(r, s, entry) : run_steps(r, s);
+  bool watches =
+      !r->host->cli->once && !pthread_create(&watcher, NULL, stop_at_change, r);
+  rly_status status = run_steps(r, s, entry);
   r->done = true;
   if (watches) pthread_join(watcher, NULL);
   bool whole = session_each_cell(s->vm, put_cell, r) &&

@@ -116,6 +116,10 @@ typedef struct StatePacker {
 /* False after reporting a cell that holds a function, or when memory ran out or
  * store_should_stop(). */
 bool state_pack(StatePacker *p);
+/* Packs one value of data, as if the cell of this path held it.  False when
+ * memory ran out or store_should_stop(). */
+bool state_pack_value(StatePacker *p, const char *path, const Type *type,
+                      Value value);
 
 typedef struct StateUnpacker {
   Session *session;
@@ -136,5 +140,9 @@ typedef struct StateUnpacker {
 /* Sets all cells that fit, or none: false after reporting the reason, or when
  * memory ran out or store_should_stop(). */
 bool state_unpack(StateUnpacker *u);
+/* Builds the value of data that state_pack_value() has packed, of this type;
+ * `*out` is owned.  False, and nothing is reported, where it does not fit, or
+ * memory ran out, or store_should_stop(). */
+bool state_unpack_value(StateUnpacker *u, const Type *type, Value *out);
 
 #endif

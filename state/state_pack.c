@@ -31,18 +31,18 @@ typedef struct Piece {
   bool numbered;
 } Piece;
 
-/* An object written on its own, and the first cell that led to it.  The cell is
- * for messages: what cannot be packed is said to be in it. */
+/* An object written on its own, and the path of the first cell that led to it.
+ * That is for messages: what cannot be packed is said to be in this cell. */
 typedef struct Shared {
   const Type *type;
   Value value;
-  const StateCell *cell;
+  const char *path;
 } Shared;
 
 typedef struct Writer {
   StatePacker *packer;
   const StateList *list;
-  const StateCell *cell;
+  const char *path; /* of the cell at hand */
   StrBuf out;
   VEC(Piece) stack;
   size_t count; /* numbered tensors so far in this skeleton */
@@ -58,8 +58,8 @@ enum { ONCE = 1, TWICE = 2, FIRST_SHARED = 3 };
 static bool refuse(Writer *w, const char *why) {
   w->refused = true;
   if (!w->packer->lenient)
-    diag_error(w->packer->diags, E0507, SPAN_NONE, "the cell `%s` %s",
-               w->cell->path, why);
+    diag_error(w->packer->diags, E0507, SPAN_NONE, "the cell `%s` %s", w->path,
+               why);
   return false;
 }
 
@@ -112,7 +112,7 @@ static size_t shared_index(Writer *w, const Piece *p) {
   uintptr_t met = (uintptr_t)ptrmap_get(&w->met, p->value.obj);
   if (met == TWICE) {
     met = FIRST_SHARED + w->shared.len;
-    VEC_PUSH(&w->shared, (Shared){p->type, p->value, w->cell});
+    VEC_PUSH(&w->shared, (Shared){p->type, p->value, w->path});
     ptrmap_put(&w->met, p->value.obj, (void *)met);
   }
   return met < FIRST_SHARED ? SIZE_MAX : met - FIRST_SHARED;
@@ -226,42 +226,44 @@ static const char *text_of(StatePacker *p, StrBuf *text) {
 
 /* A content that is a single tensor takes the cell's own name. */
 static const char *content_name(const Writer *w, const Type *content) {
-  const char *path = w->cell->path;
   if (content->kind == TY_TENSOR)
-    return arena_strndup(w->packer->arena, path, strlen(path));
-  return arena_printf(w->packer->arena, "%s^", path);
+    return arena_strndup(w->packer->arena, w->path, strlen(w->path));
+  return arena_printf(w->packer->arena, "%s^", w->path);
+}
+
+static bool put_content(Writer *w, const Type *type, Value content) {
+  Piece whole = {.type = type, .value = content, .name = content_name(w, type)};
+  return put_skeleton(w, &whole);
 }
 
 /* Types are written in full, so that a file that is read much later can be
  * compared with the program's. */
-static bool put_content(Writer *w) {
-  const Type *type = w->cell->type;
+static bool put_cell(Writer *w, const StateCell *cell) {
+  const Type *type = cell->type;
   if (!type || type->args[0]->has_var)
     return refuse(w,
                   "was made by a polymorphic function, so the type of "
                   "what it holds is not known");
   if (type->size > STATE_TYPE_MAX)
     return refuse(w, "has a type of more than 10,000 parts");
-  Piece whole = {.type = type->args[0],
-                 .value = w->cell->cell->content,
-                 .name = content_name(w, type->args[0])};
-  return put_skeleton(w, &whole);
+  return put_content(w, type->args[0], cell->cell->content);
 }
 
 /* In lenient mode a cell that cannot be packed gets an empty skeleton.  Then
  * the path and the type are still there: reading can say what was lost. */
-static bool pack_cell(Writer *w) {
+static bool pack_cell(Writer *w, const StateCell *cell) {
   StatePacker *p = w->packer;
-  const char *path = w->cell->path;
-  PackedCell packed = {.path = arena_strndup(p->arena, path, strlen(path)),
-                       .type = "?"};
+  PackedCell packed = {
+      .path = arena_strndup(p->arena, cell->path, strlen(cell->path)),
+      .type = "?"};
+  w->path = cell->path;
   w->refused = false;
-  if (!put_content(w) && !(w->refused && p->lenient)) return false;
+  if (!put_cell(w, cell) && !(w->refused && p->lenient)) return false;
   if (w->refused) VEC_CLEAR(&w->out);
   packed.skeleton = text_of(p, &w->out);
   VEC_CLEAR(&w->out);
-  if (w->cell->type && w->cell->type->size <= STATE_TYPE_MAX) {
-    type_print(p->session->code->program->types, &w->out, w->cell->type,
+  if (cell->type && cell->type->size <= STATE_TYPE_MAX) {
+    type_print(p->session->code->program->types, &w->out, cell->type,
                TYPE_TEXT_MOST);
     packed.type = text_of(p, &w->out);
   }
@@ -275,15 +277,21 @@ static bool pack_shared(Writer *w, size_t i) {
   Shared s = w->shared.data[i];
   Piece whole = {.type = s.type, .value = s.value, .numbered = true};
   whole.name = arena_printf(p->arena, "*%zu", i);
-  w->cell = s.cell;
+  w->path = s.path;
   if (!put_skeleton(w, &whole) && !(w->refused && p->lenient)) return false;
   if (w->refused) VEC_CLEAR(&w->out);
   VEC_PUSH(&p->shared, text_of(p, &w->out));
   return goes_on(w);
 }
 
-/* Three passes: marks, cells, shared objects; the last list grows while it is
- * gone through. */
+/* The last list grows while it is gone through. */
+static bool pack_all_shared(Writer *w) {
+  for (size_t i = 0; i < w->shared.len; i++)
+    if (!pack_shared(w, i)) return false;
+  return true;
+}
+
+/* Three passes: marks, cells, shared objects. */
 static bool pack_list(Writer *w) {
   const StateList *list = w->list;
   for (size_t i = 0; i < list->cells.len; i++) {
@@ -291,27 +299,45 @@ static bool pack_list(Writer *w) {
     if (r->obj.mask & REF_COUNTED && !find_shared(w, r->content.obj))
       return false;
   }
-  for (size_t i = 0; i < list->cells.len; i++) {
-    w->cell = &list->cells.data[i];
-    if (!pack_cell(w)) return false;
-  }
-  for (size_t i = 0; i < w->shared.len; i++)
-    if (!pack_shared(w, i)) return false;
-  return true;
+  for (size_t i = 0; i < list->cells.len; i++)
+    if (!pack_cell(w, &list->cells.data[i])) return false;
+  return pack_all_shared(w);
+}
+
+static void writer_init(Writer *w, StatePacker *p, const StateList *list) {
+  *w = (Writer){.packer = p, .list = list};
+  strbuf_init(&w->out, p->session->mem);
+  VEC_INIT(&w->stack, p->session->mem);
+  VEC_INIT(&w->shared, p->session->mem);
+  ptrmap_init(&w->met, p->session->mem);
+}
+
+static void writer_done(Writer *w) {
+  strbuf_done(&w->out);
+  VEC_DONE(&w->stack);
+  VEC_DONE(&w->shared);
+  ptrmap_done(&w->met);
 }
 
 bool state_pack(StatePacker *p) {
   StateList list;
-  Writer w = {.packer = p, .list = &list};
-  strbuf_init(&w.out, p->session->mem);
-  VEC_INIT(&w.stack, p->session->mem);
-  VEC_INIT(&w.shared, p->session->mem);
-  ptrmap_init(&w.met, p->session->mem);
+  Writer w;
+  writer_init(&w, p, &list);
   bool ok = state_list(p->session, true, &list) && pack_list(&w);
-  strbuf_done(&w.out);
-  VEC_DONE(&w.stack);
-  VEC_DONE(&w.shared);
-  ptrmap_done(&w.met);
+  writer_done(&w);
   state_list_done(&list);
+  return ok;
+}
+
+bool state_pack_value(StatePacker *p, const char *path, const Type *type,
+                      Value value) {
+  Writer w;
+  writer_init(&w, p, NULL);
+  w.path = path;
+  bool ok = (!type_is_counted(type) || find_shared(&w, value.obj)) &&
+            put_content(&w, type, value);
+  if (ok) VEC_PUSH(&p->cells, (PackedCell){path, "", text_of(p, &w.out)});
+  ok = ok && pack_all_shared(&w);
+  writer_done(&w);
   return ok;
 }

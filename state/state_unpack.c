@@ -40,9 +40,10 @@
 /* The destination of one packed cell. */
 typedef struct Target {
   const PackedCell *packed;
-  RefCell *cell;    /* owned; NULL until it is known */
-  const Type *type; /* the cell's type */
-  bool created;     /* made here, because only some content refers to it */
+  RefCell *cell;     /* owned; NULL until it is known */
+  const Type *type;  /* the cell's type */
+  const Type *holds; /* that of its content */
+  bool created;      /* made here, because only some content refers to it */
   bool built;
   Value content;
 } Target;
@@ -196,6 +197,7 @@ static bool read_ref(Builder *b, const Type *type, Value *out) {
     t->cell = create_cell(b, type);
     if (!t->cell) return short_of_memory(b);
     t->type = type;
+    t->holds = type->args[0];
     t->created = true;
     VEC_PUSH(&b->wanted, (size_t)i);
   }
@@ -385,7 +387,7 @@ static bool read_value(Builder *b, Open o, bool *whole, Value *out) {
 static bool read_all(Builder *b, Value *out) {
   const Target *t = b->now;
   if (!*b->at) return misfit(b, "it held a function");
-  const Type *content = t->type->args[0];
+  const Type *content = t->holds;
   Open o = {.type = content, .name = t->packed->path};
   if (content->kind != TY_TENSOR)
     o.name = arena_printf(&b->names, "%s^", t->packed->path);
@@ -477,6 +479,7 @@ static bool match_one(Builder *b, size_t i) {
     obj_keep(&cell->cell->obj);
     t->cell = cell->cell;
     t->type = cell->type;
+    t->holds = cell->type->args[0];
     VEC_PUSH(&b->wanted, i);
     return true;
   }
@@ -552,7 +555,7 @@ static void write_all(Builder *b) {
 static void builder_done(Builder *b) {
   for (size_t i = 0; b->targets && i < b->u->count; i++) {
     Target *t = &b->targets[i];
-    if (t->built) value_drop(&b->s->store, t->type->args[0], t->content);
+    if (t->built) value_drop(&b->s->store, t->holds, t->content);
     if (t->cell) obj_drop(&b->s->store, &t->cell->obj);
   }
   for (size_t i = 0; b->parts && i < b->u->shared_count; i++) {
@@ -567,26 +570,48 @@ static void builder_done(Builder *b) {
   VEC_DONE(&b->values);
   VEC_DONE(&b->types);
   arena_done(&b->names);
-  state_list_done(&b->list);
+}
+
+/* False: memory ran out; builder_done() is due in any case. */
+static bool builder_init(Builder *b, StateUnpacker *u) {
+  *b = (Builder){.u = u, .s = u->session};
+  Mem *mem = b->s->mem;
+  VEC_INIT(&b->wanted, mem);
+  VEC_INIT(&b->open, mem);
+  VEC_INIT(&b->waiting, mem);
+  VEC_INIT(&b->values, mem);
+  VEC_INIT(&b->types, mem);
+  arena_init(&b->names, mem);
+  size_t bytes = 0;
+  bool ok = size_mul(u->count, sizeof *b->targets, &bytes);
+  b->targets = ok ? mem_alloc_zeroed(mem, bytes) : NULL;
+  ok = ok && size_mul(u->shared_count, sizeof *b->parts, &bytes);
+  b->parts = ok ? mem_alloc_zeroed(mem, bytes) : NULL;
+  return b->targets && b->parts;
 }
 
 bool state_unpack(StateUnpacker *u) {
-  Builder b = {.u = u, .s = u->session};
-  Mem *mem = b.s->mem;
-  VEC_INIT(&b.wanted, mem);
-  VEC_INIT(&b.open, mem);
-  VEC_INIT(&b.waiting, mem);
-  VEC_INIT(&b.values, mem);
-  VEC_INIT(&b.types, mem);
-  arena_init(&b.names, mem);
-  bool ok = state_list(b.s, true, &b.list) && sort_cells(&b);
-  size_t bytes = 0;
-  ok = ok && size_mul(u->count, sizeof *b.targets, &bytes);
-  b.targets = ok ? mem_alloc_zeroed(mem, bytes) : NULL;
-  ok = ok && size_mul(u->shared_count, sizeof *b.parts, &bytes);
-  b.parts = ok ? mem_alloc_zeroed(mem, bytes) : NULL;
-  ok = b.targets && b.parts && match_all(&b) && build_all(&b);
+  Builder b;
+  bool ok = builder_init(&b, u);
+  ok = state_list(b.s, true, &b.list) && ok;
+  ok = ok && sort_cells(&b) && match_all(&b) && build_all(&b);
   if (ok) write_all(&b);
+  builder_done(&b);
+  state_list_done(&b.list);
+  return ok;
+}
+
+bool state_unpack_value(StateUnpacker *u, const Type *type, Value *out) {
+  Builder b;
+  bool ok = builder_init(&b, u) && u->count == 1;
+  if (ok) {
+    Target *t = &b.targets[0];
+    t->packed = u->cells;
+    t->holds = type;
+    ok = read_content(&b, t);
+    *out = t->content;
+    t->built = false; /* it is the caller's */
+  }
   builder_done(&b);
   return ok;
 }

@@ -344,6 +344,13 @@ static void define(Session *s, const Global *g, Value v) {
   *slot = (GlobalSlot){v, true};
 }
 
+bool session_define_take(Session *s, const Global *g, Value v) {
+  bool room = session_values_reserve(s, (size_t)g->slot + 1);
+  if (room) define(s, g, v);
+  else value_drop(&s->store, g->type, v);
+  return room;
+}
+
 /* A polymorphic value has no representation before it is used, so it has no
  * step of its own.  A value that has a name and is shown as well has two
  * owners: the slot and the caller. */

@@ -451,7 +451,7 @@ static const char *const commands[][WORDS] = {
     {"run", "--stats", "--trace", "/dev/null"},
     {"run", "--tape-memory", "4k"},
     {"watch", "--once", "--cells"},
-    {"watch", "--once", "--cells", "--kept", kept},
+    {"watch", "--once", "--cells", "--kept", kept, "--keep-over", "0.000001"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

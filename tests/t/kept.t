@@ -136,6 +136,93 @@ runs($cells, sub { s/%b, 12/%b, 1 \/ 0/ }, 4, 'a mistake');
 @how = ();
 is((again())[1], 12, 'what was kept without cells is of no use with them');
 
+# Values that took long are kept.  Of a value that is not data, and of one that
+# takes no time, nothing is; the latter is told by --keep-over.
+my $slow = <<'END_OF_TEXT';
+def @count(%n: int32, %i: int32) -> int32 {
+  if (%n == 0) { %i } else { @count(%n - 1, bitwise_xor(%i * 5, %n)) }
+}
+let %slow = @count(3000000, 1);
+let %more = (@count(3000000, %slow), %slow);
+let %c = ref(@count(1000, 2));
+%more.0 + %slow;
+%more.1 + ref_read(%c);
+END_OF_TEXT
+@how = ('--keep-over', 0.001);
+runs($slow, sub { s/0 \+ %slow/0 - %slow/ }, 1,
+     'a value that took long is kept');
+runs($slow, sub { s/1 \+ ref/1 - ref/ }, 2, '... and a cell is made again');
+runs($slow, sub { s/, %slow\);/, 2);/ }, 4,
+     'what needs it runs, and its cell');
+@how = ('--keep-over', 1000);
+runs($slow, sub { s/0 \+ %slow/0 - %slow/ }, 3, 'no value took so long');
+@how = ('--keep-over', '0.0000001');
+my @values = (
+  '3', '2.5f', 'True', 'cast(-0f / 0f, dtype="float16")', '()',
+  'cast([1, 7, -8], dtype="int4")', 'cast([1f, 2.5f], dtype="bfloat16")',
+  'zeros(shape=[2, 0, 3], dtype="float64")', '[[1, 2], [3, 4]]',
+  'transpose([[1f, 2f], [3f, 4f]])', '(1, (2f, [True, False]), ())',
+  '[1f / 3f, 0f - 0f, 1f / 0f]', '@range(5)', 'Some([1f, 2f])', '@dag(60)',
+  'Cons([1f, 4f], Cons([2f, 3f], Nil))', '(Some(@dag(2)), Some(@dag(3)))',
+  '@map(fn (%i) { (%i, Node(Leaf, %i, Leaf)) }, @range(3))', '"text"',
+);
+my $i = 0;
+my $lets = join '', map { $i++; "let %v$i = $_;\n" } @values;
+my $all_kinds = <<'END_OF_TEXT' . $lets;
+type Tree[A] { Leaf, Node(Tree[A], A, Tree[A]) }
+def @dag(%n: int32) -> Tree[int32] {
+  if (%n == 0) { Leaf } else { let %t = @dag(%n - 1); Node(%t, %n, %t) }
+}
+def @least(%t: Tree[int32]) -> int32 {
+  match (%t) { Leaf => 0, Node(%l, %x, _) => @least(%l) + %x }
+}
+let %fn = fn (%x: int32) { %x };
+END_OF_TEXT
+my @used = map { $values[$_ - 1] =~ /^\@dag/ ? "\@least(%v$_)" : "%v$_" }
+  1 .. @values;
+runs("$all_kinds(%v1,);\n",
+     sub { s/\(%v1,\);/'(' . join(', ', @used) . ');'/e }, 1,
+     'values of all kinds are kept');
+runs("$all_kinds%fn(1);\n", sub { s/fn\(1\)/fn(2)/ }, 2,
+     'a function is evaluated again');
+
+# The call of @main is a step, too.
+my $module = <<'END_OF_TEXT';
+param @w: int32 = 3;
+let @a = @w + 1;
+let @c = ref(0);
+def @main(%x: int32) -> int32 { ref_write(@c, ref_read(@c) + 1); @a * %x + 1 }
+def @other(%x: int32) -> (int32, int32) { (@a * %x, ref_read(@c)) }
+END_OF_TEXT
+sub module {
+  my ($text, @words) = @_;
+  spew($file, $text);
+  my $run = rly('watch', '--once', @how, '--kept', $kept, $file, @words);
+  my $fresh = rly('watch', '--once', @how, $file, @words);
+  my ($ran) = slurp($kept) =~ /^rly kept: (\d+) of 3 steps/;
+  is_deeply([@$run{qw(out err status)}], [@$fresh{qw(out err status)}],
+            "\@main: @words, it says the same");
+  return $ran;
+}
+for my $cells (0, 1) {
+  push @how, '--cells' if $cells;
+  forget();
+  is(module($module, 'x=2'), 3, 'a call of @main');
+  is(module($module, 'x=2'), 0, '... which is the same');
+  is(module($module, 'x=5'), 2, 'of another argument, with its cell');
+  is(module($module, 'x=5', 'w=1'), 3, 'another value of a param');
+  is(module($module =~ s/%x \+ 1/%x + 2/r, 'x=5', 'w=1'), 2, 'another body');
+  is(module($module . "\@main(1);\n"), 3, 'with expressions, these are run');
+  forget();
+  my @entry = ('--entry', 'other');
+  is(module("$module\n1 + 1;\n", 'x=2', @entry), 3, 'another entry');
+  is(module("$module\n1 + 2;\n", 'x=2', @entry), 0, '... expressions aside');
+  is(module($module =~ s/\(\@a \* %x/(\@a - %x/r, 'x=2', @entry), 2,
+     '... which has changed');
+  module($module, 'y=2');
+}
+@how = ();
+
 # What was bound to a param.
 forget();
 again($text);
@@ -167,9 +254,11 @@ for (1 .. 20) {
   spew($kept, substr $whole, 0, 1 + int rand length $whole);
   is((again($text))[0]{out}, $run->{out}, 'one that is cut');
 }
-@how = '--cells';
+# Elements and skeletons of values are among the bytes.
+@how = ('--cells', '--keep-over', '0.0000001');
+my $damaged = $cells . $all_kinds . '(' . join(', ', @used) . ");\n";
 forget();
-again($cells);
+again($damaged);
 $whole = slurp($kept);
 my $crashed = 0;
 for (1 .. (is_release() ? 200 : 50)) {
@@ -179,7 +268,7 @@ for (1 .. (is_release() ? 200 : 50)) {
     substr($bad, rand length $bad, 1) = chr $byte;
   }
   spew($kept, $bad);
-  $crashed++ if (again($cells))[0]{status};
+  $crashed++ if (again($damaged =~ s/\);\n\z/, 1);\n/r))[0]{status};
 }
 is($crashed, 0, 'others in which bytes are others');
 @how = ();
@@ -303,7 +392,7 @@ sub random_edits {
     diag("edit $i:\n", program(), "\n--- again\n", @$some{qw(out err)},
          "\n--- all\n", @$all{qw(out err)}) if $wrong < 3;
   }
-  my $what = "@how random edits";
+  my $what = "random edits, @how";
   is($wrong, 0, "$what: it says what a run of everything says");
   cmp_ok($fine, '>', $edits / 4,
          "... mostly of programs without mistakes: $fine");
@@ -313,6 +402,8 @@ sub random_edits {
 my $edits = $ENV{SWEEP} ? 4000 : is_release() ? 120 : 30;
 random_edits($edits);
 @how = '--cells';
+random_edits($edits);
+@how = ('--cells', '--keep-over', '0.0000001');
 random_edits($edits);
 
 # Programs of the tests, which do more: twice, and with another line in them.

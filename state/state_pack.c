@@ -320,7 +320,7 @@ static void writer_done(Writer *w) {
 }
 
 bool state_pack(StatePacker *p) {
-  StateList list;
+  StateList list = {.session = p->session};
   Writer w;
   writer_init(&w, p, &list);
   bool ok = state_list(p->session, true, &list) && pack_list(&w);

@@ -215,16 +215,18 @@ sub write_text {
 }
 
 # Presses a key, while `ctrl` or `alt` may be held.  A browser does what a key
-# means by its number.
+# means by its number, or by the character that it enters.
 my %number = (Tab => 9, Enter => 13, Escape => 27, ' ' => 32);
 
 sub key {
   my ($self, $key, $held) = @_;
   my $code = $number{$key} // ($held ? ord uc $key : 0);
   my $modifiers = {alt => 1, ctrl => 2}->{$held // ''} // 0;
+  my @enters = $key eq 'Enter' ? (text => "\r") : ();
   $self->call('Input.dispatchKeyEvent',
               {type => $_, key => $key, code => $key, modifiers => $modifiers,
-               windowsVirtualKeyCode => $code}) for qw(rawKeyDown keyUp);
+               windowsVirtualKeyCode => $code, @enters})
+    for @enters ? 'keyDown' : 'rawKeyDown', 'keyUp';
   return;
 }
 

@@ -184,6 +184,38 @@ is(is_drawn(), 1, '... which are seen');
 $page->after(run => sub { $page->click('[data-view=types]') });
 $page->after(run => sub { $page->click('[data-view=passes]') });
 is(is_drawn(), 1, '... also after another view');
+
+# The field of the passes takes any pipeline, offers names, and is in the link.
+sub ask {
+  my ($text) = @_;
+  $page->js('(() => { const e = document.getElementById("asked");'
+            . ' e.focus(); e.select() })()');
+  $page->type($text);
+}
+is(seen('#asks'), 'Pipeline', 'the passes have a field');
+is($page->js('document.getElementById("asked").value'), '-O2', '... for them');
+ask('Inline,Fold');
+$page->wait_for('[...document.querySelectorAll("#answers option")].some(o =>'
+                . ' o.value === "Inline,FoldConstant")');
+ask('Inline,FoldConstant');
+$page->after(run => sub { $page->key('Enter') });
+my $passes = $page->js('document.getElementById("frame").srcdoc');
+like($passes, qr/Inline.*FoldConstant/s, 'a pipeline of these passes');
+unlike($passes, qr/DeadCodeElimination/, '... and no others');
+ask('Inlin');
+$page->after(run => sub { $page->key('Enter') });
+like(seen('#text'), qr{no pass `Inlin`}, 'a pass that is not there');
+ask('-O1 --fast-math');
+$page->after(run => sub { $page->key('Enter') });
+like($page->js('document.getElementById("frame").srcdoc'),
+     qr/What each pass makes/, 'a level and a flag');
+$page->click('#share');
+$page->wait_for('/asked=-O1/.test(location.hash)');
+$page->after(run => sub {
+  $page->js('location.hash = location.hash.replace("-O1", "-O0"); undefined');
+});
+is($page->js('document.getElementById("asked").value'), '-O0 --fast-math',
+   'a link has what the field says');
 $page->after(run => sub {
   $page->write_text("grad(fn (%x: float32) { tanh(%x) * %x })(3f);");
 });
@@ -274,8 +306,9 @@ $page->after(run => sub { $page->click('[data-view=values]') });
 # A link holds the program, and nothing of it goes to a server.
 my $program = "// ünïcode\n6 * 7;\n";
 $page->after(run => sub { $page->write_text($program) });
+my $before = $page->js('location.hash');
 $page->click('#share');
-$page->wait_for('location.hash.length > 1');
+$page->wait_for("location.hash !== '$before'");
 my $link = $page->js('location.href');
 $page->after(run => sub { $page->write_text('0;') });
 $page->load('about:blank');

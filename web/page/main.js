@@ -15,6 +15,7 @@ const count = (what, n) => document.documentElement.dataset[what] = n;
 const {first, given, started} = globalThis.begun; // begin.js
 const engines = {};
 const FIRST = Object.keys(VIEWS)[0];
+const asked = {}; // what the field of a view has, by its name
 let editor, view = FIRST, shared;
 
 /* --- Views ------------------------------------------------------------------ */
@@ -49,7 +50,7 @@ async function run_view() {
   if (draw)
     return draw({file: FILE, files, text: editor.source, line: editor.line,
                  given: given.words, run: (...how) => runner.run(...how)});
-  return words && runner.run(words(FILE, given.words), {
+  return words && runner.run(words(FILE, given.words, answer(view)), {
     files, wanted: file ? [file] : []});
 }
 
@@ -65,6 +66,7 @@ function show_view(output, err, done) {
 
 function show_tab(name, focus) {
   view = name;
+  show_asks();
   for (const tab of document.querySelectorAll('[role=tab]')) {
     const chosen = tab.dataset.view === name;
     tab.setAttribute('aria-selected', chosen);
@@ -96,6 +98,41 @@ function make_tabs() {
     if (!by) return;
     const i = names.indexOf(view) + by + names.length;
     choose_view(names[i % names.length], true);
+  };
+}
+
+/* --- What a view asks ------------------------------------------------------------ */
+
+const answer = (name) => asked[name] ?? VIEWS[name].asks?.first;
+
+function show_asks() {
+  const {asks} = VIEWS[view], label = byId('asks');
+  label.hidden = !asks;
+  if (!asks) return;
+  label.firstChild.textContent = asks.label;
+  byId('asked').value = answer(view);
+  byId('answers').replaceChildren();
+}
+
+// Offers names for what stands after the last comma or blank.  The program is asked
+// for them when somebody first types.
+async function offer() {
+  const {asks} = VIEWS[view], typed = byId('asked').value;
+  const begun = /^.*[\s,]|/.exec(typed)[0];
+  asks.list ??= engines.runner.run(asks.names).then((done) => {
+    if (!done) delete asks.list; // it was stopped
+    return done ? JSON.parse(done.out).map(({name}) => name) : [];
+  });
+  const names = await asks.list;
+  if (byId('asked').value === typed)
+    byId('answers').replaceChildren(...names.map((name) => new Option(begun + name)));
+}
+
+function start_asks() {
+  byId('asked').oninput = offer;
+  byId('asked').onchange = (e) => {
+    asked[view] = e.target.value;
+    editor.look();
   };
 }
 
@@ -163,7 +200,7 @@ function start_files() {
 async function share() {
   const {fragment, left_out} = await link_of({
     text: editor.source, view: view === FIRST ? null : view, at: editor.at,
-    files: given.files});
+    asked: asked[view], files: given.files});
   location.hash = shared = `#${fragment}`;
   const without = left_out ? ', without the files, which are too large' : '';
   try {
@@ -175,9 +212,10 @@ async function share() {
 }
 
 // Shows the rest of what a link holds: files, the cursor's place and the view.
-function show_place({at, view: name}) {
+function show_place({at, view: name, asked: text}) {
   show_given();
   if (at) editor.at = at;
+  if (text) asked[name] = text;
   show_tab(Object.hasOwn(VIEWS, name) ? name : FIRST);
 }
 
@@ -210,6 +248,7 @@ async function begin() {
   editor = new Editor({parent: byId('editor'), label: 'Program', engines, on,
                        given, text: page.text});
   make_tabs();
+  start_asks();
   start_files();
   for (const name in examples) byId('examples').add(new Option(name));
   byId('examples').onchange = (e) => editor.source = examples[e.target.value];

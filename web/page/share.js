@@ -1,7 +1,7 @@
 // A page in a link.  After the `#`, which no browser sends to a server, stands the
 // text, compressed, in base64 for addresses.  `&name=value` follows for each of
-// these that is not as on a new page: the view, the cursor's place, and the files
-// that were given.
+// these that is not as on a new page: the view, what its field asks, the cursor's
+// place, and the files that were given.
 async function through(bytes, stream) {
   const body = new Blob([bytes]).stream().pipeThrough(stream);
   return new Uint8Array(await new Response(body).arrayBuffer());
@@ -31,9 +31,10 @@ async function unpacked(fragment) {
 
 // Makes of a page what stands after the `#` of its link (`fragment`).  Files that
 // are too large for a link are left out, as `left_out` says.
-export async function link_of({text, view, at, files}) {
+export async function link_of({text, view, asked, at, files}) {
   const more = new URLSearchParams();
   if (view) more.set('view', view);
+  if (asked) more.set('asked', asked);
   if (at) more.set('at', at);
   const all = Object.entries(files);
   const size = all.reduce((n, [, bytes]) => n + bytes.length, 0);
@@ -61,5 +62,6 @@ export async function page_of(fragment) {
   const text = await unpacked(body), list = more.get('files');
   const files = list ? unlisted(await unpacked(list)) : {};
   return text === undefined || !files ? undefined
-    : {text, files, view: more.get('view'), at: more.get('at') >>> 0};
+    : {text, files, view: more.get('view'), asked: more.get('asked'),
+       at: more.get('at') >>> 0};
 }

@@ -5,8 +5,14 @@ import {gradient} from './gradient.js';
 // are files that the program writes, `page` says that it prints HTML; without
 // words a view has what the program printed.  Where more than one run makes a view,
 // `draw` promises an element, or a text, of what is known of the program;
-// `follows` says that it depends on the cursor's line.
+// `follows` says that it depends on the cursor's line.  A view that `asks` has a
+// field, whose text `words` takes, too; `names` are the words that list what the
+// field may name.
 const OUT = '/view.html';
+
+// `-O1`, `Inline,FoldConstant`, or both with further flags of `rly opt`.
+const pipeline = (text) => text.split(/\s+/).filter(Boolean)
+  .flatMap((word) => word.startsWith('-') ? [word] : ['--passes', word]);
 
 export const VIEWS = {
   values: {title: 'Output', empty: 'Values stand beside their lines.'},
@@ -17,7 +23,8 @@ export const VIEWS = {
   },
   passes: {
     title: 'Passes', made: [OUT],
-    words: (file) => ['opt', '--html', OUT, '-O2', file],
+    asks: {label: 'Pipeline', first: '-O2', names: ['passes', '--json']},
+    words: (file, given, asked) => ['opt', '--html', OUT, ...pipeline(asked), file],
   },
   gradient: {title: 'Gradient', draw: gradient, follows: true},
   // What `grad` computes where a function only calls operators.

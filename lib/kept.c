@@ -327,6 +327,7 @@ static rly_status say(Keeper *k, int at, const Record *r) {
   StrBuf part;
   strbuf_init(&part, k->now.mem);
   for (size_t len; kept_next_part(&from, end, &word, &text, &len);) {
+    if (*word == 'b') continue; /* may be long, and is not said */
     VEC_CLEAR(&part);
     strbuf_add_len(&part, text, len);
     text = strbuf_text(&part);

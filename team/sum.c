@@ -37,7 +37,9 @@ struct TeamSum {
   int sent;        /* of `mine`, from the bottom */
   uint8_t **rooms; /* of `bytes` each */
   int room_count;
-  uint8_t *slices; /* of this process, of other processes' nodes */
+  /* My slice of other processes' nodes: the calls that receive its pieces have
+   * the numbers from 0 on, and of each node as many as pieces() says. */
+  uint8_t *slices;
   size_t slice_room;
   uint8_t *total;
 };
@@ -62,17 +64,43 @@ static size_t slice_size(const TeamSum *s, int rank) {
   return slice_begin(s, rank + 1) - slice_begin(s, rank);
 }
 
+/* How many pieces a slice travels in, and the bytes of one of them. */
+static size_t pieces(const TeamSum *s, int rank) {
+  return (slice_size(s, rank) + s->team->piece - 1) / s->team->piece;
+}
+
+static size_t piece_size(const TeamSum *s, int rank, size_t i) {
+  size_t left = slice_size(s, rank) - i * s->team->piece;
+  return left < s->team->piece ? left : s->team->piece;
+}
+
+/* Begin to send a slice to a process, or to receive one of a process. */
+static void send_slice(const TeamSum *s, int to, int tag,
+                       const uint8_t *slice) {
+  for (size_t i = 0; i < pieces(s, to); i++)
+    s->team->send(to, tag, slice + i * s->team->piece, piece_size(s, to, i));
+}
+
+static void receive_slice(const TeamSum *s, int rank, int from, int tag,
+                          uint8_t *slice) {
+  for (size_t i = 0; i < pieces(s, rank); i++)
+    s->team->receive(from, tag, slice + i * s->team->piece,
+                     piece_size(s, rank, i));
+}
+
 /* --- Adding -------------------------------------------------------------- */
 
-#define ADD(T, SUM)                            \
-  do {                                         \
-    T *a = (T *)to;                            \
-    const T *b = (const T *)from;              \
-    for (size_t i = 0; i < n; i++) a[i] = SUM; \
+#define ADD(T, SUM)                             \
+  do {                                          \
+    T *to = (T *)out;                           \
+    const T *a = (const T *)x;                  \
+    const T *b = (const T *)y;                  \
+    for (size_t i = 0; i < n; i++) to[i] = SUM; \
   } while (0)
 
-static void add_numbers(DType dtype, uint8_t *to, const uint8_t *from,
-                        size_t n) {
+/* `out` may be `x`. */
+static void add_numbers(DType dtype, uint8_t *out, const uint8_t *x,
+                        const uint8_t *y, size_t n) {
   switch (dtype) {
     case DT_FLOAT64: ADD(double, a[i] + b[i]); break;
     case DT_FLOAT32: ADD(float, a[i] + b[i]); break;
@@ -86,25 +114,26 @@ static void add_numbers(DType dtype, uint8_t *to, const uint8_t *from,
   }
 }
 
-/* Adds bytes `begin` to `end` of the sum, which lie at `to` and `from`. */
-static void add_bytes(const TeamSum *s, size_t begin, size_t end, uint8_t *to,
-                      const uint8_t *from) {
+/* Adds bytes `begin` to `end` of the sum, which lie at `x` and `y`. */
+static void add_bytes(const TeamSum *s, size_t begin, size_t end, uint8_t *out,
+                      const uint8_t *x, const uint8_t *y) {
   for (size_t i = 0; i < s->part_count; i++) {
     const TeamPart *p = &s->parts[i];
     size_t size = dtype_size(p->dtype), low = p->offset,
            high = p->offset + p->count * size;
     if (low < begin) low = begin;
     if (high > end) high = end;
+    size_t at = low - begin;
     if (low < high)
-      add_numbers(p->dtype, to + (low - begin), from + (low - begin),
-                  (high - low) / size);
+      add_numbers(p->dtype, out + at, x + at, y + at, (high - low) / size);
   }
 }
 
 /* Puts a node on a stack, of the sum's bytes from `begin` to `end`, and merges
- * what the tree merges. */
+ * what the tree merges.  What the first shard is in is written to `first`;
+ * NULL: to where the left neighbour is, as all others. */
 static void push(const TeamSum *s, Stack *stack, Node node, size_t begin,
-                 size_t end) {
+                 size_t end, uint8_t *first) {
   for (;;) {
     const Node *below = stack->count ? &stack->nodes[stack->count - 1] : NULL;
     bool left = node.at % 2 == 0, root = s->shards <= 1LL << node.level;
@@ -114,8 +143,9 @@ static void push(const TeamSum *s, Stack *stack, Node node, size_t begin,
     if (!left) {
       if (!below || below->level != node.level || below->at != node.at - 1)
         break;
-      add_bytes(s, begin, end, below->bytes, node.bytes);
-      node.bytes = below->bytes;
+      uint8_t *out = first && !below->at ? first : below->bytes;
+      add_bytes(s, begin, end, out, below->bytes, node.bytes);
+      node.bytes = out;
       stack->count--;
     }
     node.level++;
@@ -172,7 +202,11 @@ static bool make_rooms(TeamSum *s) {
       find_nodes(s, r, &nodes);
       count += (size_t)nodes.count;
     }
-  if (!s->total) s->total = bytes_new(s->bytes);
+  if (!s->total) {
+    s->total = bytes_new(s->bytes);
+    /* Nothing is added between the parts. */
+    if (s->total) memset(s->total, 0, s->bytes);
+  }
   if (count * apart > s->slice_room || !s->slices) {
     free(s->slices);
     s->slices = bytes_new(count * apart);
@@ -182,14 +216,15 @@ static bool make_rooms(TeamSum *s) {
 }
 
 static bool receive_slices(TeamSum *s) {
-  size_t size = slice_size(s, s->team->rank), used = 0;
+  size_t used = 0;
+  int me = s->team->rank;
   if (!make_rooms(s)) return false;
-  for (int r = 0; size && r < s->team->size; r++) {
+  for (int r = 0; r < s->team->size; r++) {
     Stack nodes;
     find_nodes(s, r, &nodes);
-    for (int k = 0; r != s->team->rank && k < nodes.count; k++) {
+    for (int k = 0; r != me && k < nodes.count; k++) {
       int64_t shard = nodes.nodes[k].at << nodes.nodes[k].level;
-      s->team->receive(r, k, room_of_slice(s, shard, &used), size);
+      receive_slice(s, me, r, k, room_of_slice(s, shard, &used));
     }
   }
   return true;
@@ -251,15 +286,13 @@ static bool goes_on(const TeamSum *s, const Node *n) {
 
 /* Sends a finished node: to each process its slice. */
 static void send_node(TeamSum *s, int k) {
-  const Team *team = s->team;
-  for (int r = 0; r < team->size; r++)
-    if (r != team->rank && slice_size(s, r))
-      team->send(r, k, s->mine.nodes[k].bytes + slice_begin(s, r),
-                 slice_size(s, r));
+  for (int r = 0; r < s->team->size; r++)
+    if (r != s->team->rank)
+      send_slice(s, r, k, s->mine.nodes[k].bytes + slice_begin(s, r));
 }
 
 void team_sum_add(TeamSum *s) {
-  push(s, &s->mine, (Node){0, s->next++, free_room(s)}, 0, s->bytes);
+  push(s, &s->mine, (Node){0, s->next++, free_room(s)}, 0, s->bytes, NULL);
   while (s->sent < s->mine.count && !goes_on(s, &s->mine.nodes[s->sent]))
     send_node(s, s->sent++);
   s->team->progress();
@@ -267,35 +300,48 @@ void team_sum_add(TeamSum *s) {
 
 /* --- The sum of all ------------------------------------------------------ */
 
-/* The total of my slice: all nodes in the order of their shards. */
-static void add_slices(TeamSum *s) {
+/* The total of a piece of my slice: all nodes in the order of their shards, as
+ * soon as the piece of each is there. */
+static void add_piece(TeamSum *s, size_t i) {
   const Team *team = s->team;
-  size_t begin = slice_begin(s, team->rank), size = slice_size(s, team->rank);
-  size_t used = 0;
+  size_t at = i * team->piece, size = piece_size(s, team->rank, i);
+  size_t begin = slice_begin(s, team->rank) + at, used = 0;
+  size_t number = i; /* of the call that receives it of the next node */
+  uint8_t *total = s->total + begin;
   Stack all = {.count = 0}, nodes;
   for (int r = 0; r < team->size; r++) {
     find_nodes(s, r, &nodes);
     for (int k = 0; k < nodes.count; k++) {
       Node n = nodes.nodes[k];
-      n.bytes = r == team->rank ? s->mine.nodes[k].bytes + begin
-                                : room_of_slice(s, n.at << n.level, &used);
-      push(s, &all, n, begin, begin + size);
+      if (r == team->rank) {
+        n.bytes = s->mine.nodes[k].bytes + begin;
+      } else {
+        n.bytes = room_of_slice(s, n.at << n.level, &used) + at;
+        team->wait_for((int)number);
+        number += pieces(s, team->rank);
+      }
+      push(s, &all, n, begin, begin + size, total);
     }
   }
-  const uint8_t *sum = all.nodes[0].bytes;
-  if (sum != s->total + begin) memcpy(s->total + begin, sum, size);
+  if (all.nodes[0].bytes != total) memcpy(total, all.nodes[0].bytes, size);
+}
+
+static void send_total(const TeamSum *s, size_t i) {
+  int me = s->team->rank;
+  const uint8_t *piece = s->total + slice_begin(s, me) + i * s->team->piece;
+  for (int r = 0; r < s->team->size; r++)
+    if (r != me) s->team->send(r, 0, piece, piece_size(s, me, i));
 }
 
 const uint8_t *team_sum_end(TeamSum *s) {
   const Team *team = s->team;
   while (s->sent < s->mine.count) send_node(s, s->sent++);
-  team->wait();
-  if (slice_size(s, team->rank)) add_slices(s);
-  for (int r = 0; r < team->size; r++) {
-    size_t mine = slice_size(s, team->rank), theirs = slice_size(s, r);
-    if (r == team->rank) continue;
-    if (theirs) team->receive(r, 0, s->total + slice_begin(s, r), theirs);
-    if (mine) team->send(r, 0, s->total + slice_begin(s, team->rank), mine);
+  for (int r = 0; r < team->size; r++)
+    if (r != team->rank)
+      receive_slice(s, r, r, 0, s->total + slice_begin(s, r));
+  for (size_t i = 0; i < pieces(s, team->rank); i++) {
+    add_piece(s, i);
+    send_total(s, i);
   }
   team->wait();
   return s->total;

@@ -14,7 +14,9 @@
  * Each node that a process can finish by itself goes out as soon as it is done,
  * while the process goes on with its next shard.  Of each, every process gets
  * one slice of the elements, adds that up the tree, and sends the sum to all:
- * so each sends and receives about twice what it has, as in an all-reduce. */
+ * so each sends and receives about twice what it has, as in an all-reduce.  A
+ * slice travels in pieces, each of which is added and sent on while it is still
+ * in the cache. */
 #ifndef TEAM_TEAM_H
 #define TEAM_TEAM_H
 
@@ -28,13 +30,17 @@
 
 typedef struct Team {
   int rank, size; /* this process, of 0 to size - 1 */
+  size_t piece;   /* the most bytes of a message, a multiple of TEAM_ALIGN */
   /* Begin to send to or receive from another process.  The bytes stay where
    * they are, and sent ones as they are, until wait() returns.  What meets is
-   * of one `tag`, 0 or more, in the order of the calls. */
+   * of one `tag`, 0 or more, in the order of the calls.  The number of calls of
+   * both since wait() tells what wait_for() waits for. */
   void (*send)(int to, int tag, const void *data, size_t bytes);
   void (*receive)(int from, int tag, void *data, size_t bytes);
-  /* Lets go on what was begun; wait() until all of it is done. */
+  /* Lets go on what was begun; waits until the call of this number, from 0, is
+   * done; until all of it is done. */
   void (*progress)(void);
+  void (*wait_for)(int number);
   void (*wait)(void);
   /* Ends all processes of the team, also those that wait. */
   void (*abort)(int status);

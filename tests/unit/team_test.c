@@ -15,7 +15,8 @@ typedef struct Message {
   int from, to, tag;
   size_t bytes;
   void *copy;   /* of one that is sent */
-  void *target; /* of one that is expected */
+  void *target; /* of one that is expected, */
+  int number;   /* and of the call */
   struct Message *next;
 } Message;
 
@@ -23,6 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static Message *sent;            /* in their order */
 static __thread Message *wanted; /* by this thread, in their order */
+static __thread int calls_made;
 static __thread const Team *me;
 
 static void append(Message **list, Message m) {
@@ -37,13 +39,15 @@ static void send_to(int to, int tag, const void *data, size_t bytes) {
   void *copy = malloc(bytes + 1);
   memcpy(copy, data, bytes);
   pthread_mutex_lock(&lock);
-  append(&sent, (Message){me->rank, to, tag, bytes, copy, NULL, NULL});
+  append(&sent, (Message){me->rank, to, tag, bytes, copy, NULL, 0, NULL});
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
+  calls_made++;
 }
 
 static void receive(int from, int tag, void *data, size_t bytes) {
-  append(&wanted, (Message){from, me->rank, tag, bytes, NULL, data, NULL});
+  append(&wanted,
+         (Message){from, me->rank, tag, bytes, NULL, data, calls_made++, NULL});
 }
 
 /* Takes the message that `w` expects, if it has been sent. */
@@ -61,26 +65,32 @@ static bool take(const Message *w) {
   return false;
 }
 
-static void wait_all(void) {
+static void wait_for(int number) {
+  Message **at = &wanted;
+  while (*at && (*at)->number != number) at = &(*at)->next;
+  Message *w = *at;
+  if (!w) return; /* it has been waited for */
   pthread_mutex_lock(&lock);
-  while (wanted) {
-    if (!take(wanted)) {
-      pthread_cond_wait(&changed, &lock);
-      continue;
-    }
-    Message *done = wanted;
-    wanted = done->next;
-    free(done);
-  }
+  while (!take(w)) pthread_cond_wait(&changed, &lock);
   pthread_mutex_unlock(&lock);
+  *at = w->next;
+  free(w);
+}
+
+static void wait_all(void) {
+  while (wanted) wait_for(wanted->number);
+  calls_made = 0;
 }
 
 static void nothing(void) {}
 static void stop(int status) { exit(status); }
 
-static const Team calls = {.send = send_to,
+/* A piece is a fifth of all bytes. */
+static const Team calls = {.piece = TEAM_ALIGN,
+                           .send = send_to,
                            .receive = receive,
                            .progress = nothing,
+                           .wait_for = wait_for,
                            .wait = wait_all,
                            .abort = stop,
                            .leave = nothing};

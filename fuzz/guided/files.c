@@ -1,5 +1,6 @@
 /* Coverage-guided fuzzing of files: the bytes are read as a file of tensors, of
- * each format by its suffix, and as a session's saved state.
+ * each format by its suffix, as a session's saved state, and as what a run has
+ * kept for the next (lib/kept.h).
  *
  *   the first byte   which of the suffixes below, modulo their number
  *   then             the file
@@ -13,13 +14,13 @@
 #include <unistd.h>
 
 #include "fuzz/guided/bytes.h"
-#include "include/rly.h"
+#include "lib/kept.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const suffixes[] = {".npy",    ".npz",  ".safetensors",
-                                       ".params", ".json", ".state"};
-enum { SUFFIX_COUNT = sizeof suffixes / sizeof *suffixes, STATE = 5 };
+static const char *const suffixes[] = {
+    ".npy", ".npz", ".safetensors", ".params", ".json", ".state", ".kept"};
+enum { SUFFIX_COUNT = sizeof suffixes / sizeof *suffixes, STATE = 5, KEPT };
 
 static const char program[] =
     "type Tree { Leaf, Node(Tree, Tensor[(?), float32], Tree) }\n"
@@ -45,6 +46,30 @@ static void load_state(rly_context *cx, const char *path) {
       abort();
     unlink(saved);
   }
+  rly_session_free(s);
+  rly_program_free(p);
+}
+
+static void show(void *data, Span place, const char *line) {
+  (void)data, (void)place, (void)line;
+}
+
+/* With the width at which the first corpus was made, which is in the keys. */
+static void run_kept(rly_context *cx, const uint8_t *data, size_t size) {
+  const rly_session_options options = {.width = 80};
+  rly_program *p = rly_program_new(cx);
+  bool ok = p && rly_program_add_file(p, "fuzz/guided/kept.rly", 0) == RLY_OK;
+  rly_session *s = ok ? rly_session_new(p, &options) : NULL;
+  char *was = malloc(size + 1);
+  if (s && was) {
+    memcpy(was, data, size);
+    was[size] = '\0';
+    KeptRun run = {
+        .was = was, .was_len = size, .keep_over = 1e-9, .value = show};
+    session_run_kept(s, &run);
+    free(run.now);
+  }
+  free(was);
   rly_session_free(s);
   rly_program_free(p);
 }
@@ -79,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   rly_options options = {.max_memory = 64 << 20, .timeout = 2};
   rly_context *cx = rly_context_new(&options);
   if (cx && kind == STATE) load_state(cx, path);
+  else if (cx && kind == KEPT) run_kept(cx, data + 1, size - 1);
   else if (cx) read_tensors(cx, path);
   rly_context_free(cx);
   unlink(path);

@@ -40,11 +40,11 @@ void depends_done(Depends *d);
 
 /* What is to be done about a step. */
 typedef enum StepPlan {
-  PLAN_SAY,     /* it is as it was, */
-  PLAN_HAVE,    /* and its value is kept, */
-  PLAN_FETCH,   /* and wanted, */
-  PLAN_FETCHED, /* and there */
-  PLAN_RUN,     /* it runs */
+  PLAN_SAY,     /* say what the record says; no value is kept */
+  PLAN_HAVE,    /* say what the record says; the value is kept */
+  PLAN_FETCH,   /* the same, and set the value to what is kept */
+  PLAN_FETCHED, /* the same, and the value has been set */
+  PLAN_RUN,     /* evaluate the step */
 } StepPlan;
 
 /* Adds to the steps that are to run, a plan each, those that must run for them:

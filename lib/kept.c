@@ -42,7 +42,7 @@
 #include "observe/observe.h"
 #include "types/types.h"
 
-enum { KEPT_MOST = 16 << 20 }; /* bytes of records */
+static const size_t KEPT_MOST = 16 << 20; /* bytes of records */
 
 typedef struct Record {
   uint64_t key;
@@ -51,9 +51,14 @@ typedef struct Record {
   bool used; /* it stands in the new text */
 } Record;
 
+/* What records take is of a Mem of their own: a run that memory suffices for
+ * does not end because there is none to keep what it did. */
 typedef struct Keeper {
   rly_session *session;
   KeptRun *run;
+  Mem mem;
+  size_t most; /* bytes of records */
+  bool known;  /* the keys tell all, so that records are of use */
   Depends depends;
   VEC(Record) records; /* of the last run, by key */
   StrBuf now;          /* records of this run */
@@ -94,7 +99,7 @@ static Record *record_of(const Keeper *k, uint64_t key) {
 static void keep(Keeper *k, uint64_t key, const char *text, size_t len) {
   char word[17];
   snprintf(word, sizeof word, "%016llx", (unsigned long long)key);
-  if (k->now.len + len < KEPT_MOST) kept_add_part(&k->now, word, text, len);
+  if (k->now.len + len < k->most) kept_add_part(&k->now, word, text, len);
 }
 
 static void keep_unused(Keeper *k) {
@@ -105,11 +110,11 @@ static void keep_unused(Keeper *k) {
 }
 
 static void leave(Keeper *k) {
-  char head[80];
+  char head[KEPT_HEAD];
   int n = snprintf(head, sizeof head, "rly kept: %zu of %zu steps ran\n",
                    k->run->run, k->run->steps);
   size_t len = (size_t)n + k->now.len;
-  char *now = mem_exhausted(k->now.mem) ? NULL : malloc(len + 1);
+  char *now = mem_exhausted(&k->mem) ? NULL : malloc(len + 1);
   if (now) {
     memcpy(now, head, (size_t)n);
     memcpy(now + n, strbuf_text(&k->now), k->now.len);
@@ -259,7 +264,7 @@ static void show_and_keep(Keeper *k, Span place, rly_value *v) {
   char *text = rly_value_is_unit(v) ? NULL : rly_value_text(v);
   if (!text) return;
   StrBuf line;
-  strbuf_init(&line, k->now.mem);
+  strbuf_init(&line, k->session->mem);
   strbuf_add_line(&line, text);
   kept_add_part(&k->record, "v", strbuf_text(&line), line.len);
   k->run->value(k->run->data, place, strbuf_text(&line));
@@ -267,21 +272,23 @@ static void show_and_keep(Keeper *k, Span place, rly_value *v) {
   rly_text_free(k->session->program->cx, text);
 }
 
-/* The part `b`. */
+/* The part `b`.  One value takes half of the room at most, and all of them
+ * three quarters, so that what other steps said has room, too. */
 static void keep_value(Keeper *k, const Global *g) {
   Value v;
-  size_t used = k->now.len + k->record.len;
-  if (used > KEPT_MOST || !type_is_data(g->type, k->session->mem) ||
+  size_t used = k->now.len + k->record.len, room = k->most / 4 * 3;
+  if (!k->known || used > room || !type_is_data(g->type, k->session->mem) ||
       !session_value(k->session->vm, g, &v))
     return;
+  size_t most = room - used < k->most / 2 ? room - used : k->most / 2;
   StrBuf part;
-  strbuf_init(&part, k->now.mem);
-  if (kept_add_value(k->session, g->type, v, KEPT_MOST - used, &part))
+  strbuf_init(&part, &k->mem);
+  if (kept_add_value(k->session, g->type, v, most, &part))
     kept_add_part(&k->record, "b", strbuf_text(&part), part.len);
   strbuf_done(&part);
 }
 
-static double now(void) {
+static double seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -291,11 +298,11 @@ static rly_status evaluate_step(Keeper *k, const Step *step) {
   rly_session *s = k->session;
   rly_value v = {.session = s};
   const Global *g = step->global;
-  double began = now();
+  double began = seconds();
   double least = k->run->keep_over > 0 ? k->run->keep_over : KEEP_OVER;
   RunStatus status = session_step(s->vm, step, &v.value);
   if (status != RUN_OK) return status_of_run(status);
-  if (g && !g->param_count && now() - began > least) keep_value(k, g);
+  if (g && !g->param_count && seconds() - began > least) keep_value(k, g);
   if (step->kind != STEP_EXPR) return RLY_OK;
   v.type = step->expr->type;
   show_and_keep(k, step->span, &v);
@@ -325,7 +332,7 @@ static rly_status say(Keeper *k, int at, const Record *r) {
   const char *from = r->text, *end = from + r->len, *word, *text;
   Span place = place_shown(k, at);
   StrBuf part;
-  strbuf_init(&part, k->now.mem);
+  strbuf_init(&part, k->session->mem);
   for (size_t len; kept_next_part(&from, end, &word, &text, &len);) {
     if (*word == 'b') continue; /* may be long, and is not said */
     VEC_CLEAR(&part);
@@ -386,10 +393,9 @@ static StepPlan first_plan(const Keeper *k, const StepNeeds *needs) {
   const Record *r = record_of(k, needs->key);
   const char *text;
   size_t len;
-  bool value = needs->step && needs->step->global;
-  return !r                                    ? PLAN_RUN
-         : value && find_value(r, &text, &len) ? PLAN_HAVE
-                                               : PLAN_SAY;
+  if (!r) return PLAN_RUN;
+  bool has_value = needs->step && needs->step->global;
+  return has_value && find_value(r, &text, &len) ? PLAN_HAVE : PLAN_SAY;
 }
 
 /* Fetches what is wanted.  True: some cannot be, and are to run. */
@@ -434,25 +440,33 @@ static rly_status run_steps(Keeper *k) {
   return status;
 }
 
+size_t kept_most(const rly_session *s) {
+  size_t most = KEPT_MOST;
+  for (const Mem *m = s->mem; m; m = m->parent)
+    if (atomic_load(&m->limit) / 8 < most) most = atomic_load(&m->limit) / 8;
+  return most;
+}
+
 /* Keys that do not tell all have no records. */
 static rly_status run_kept(rly_session *s, KeptRun *run) {
   rly_program *p = s->program;
-  Keeper k = {.session = s, .run = run};
+  Keeper k = {
+      .session = s, .run = run, .mem = mem_local(s->mem), .most = kept_most(s)};
   const Global *entry = (const Global *)run->entry;
   rly_status status =
       session_params(s, session_pending(s), entry != NULL, NULL);
   s->last_run = p->ir->last_unit;
   if (status != RLY_OK) return status;
-  VEC_INIT(&k.records, s->mem);
-  strbuf_init(&k.now, s->mem);
-  strbuf_init(&k.record, s->mem);
-  bool known = depends_find(s, entry, run->cells, &k.depends) &&
-               !session_limits(s->vm).max_steps;
+  VEC_INIT(&k.records, &k.mem);
+  strbuf_init(&k.now, &k.mem);
+  strbuf_init(&k.record, &k.mem);
+  k.known = depends_find(s, entry, run->cells, &k.depends) &&
+            !session_limits(s->vm).max_steps;
   run->steps = k.depends.steps.len;
-  if (known) read_records(&k);
+  if (k.known) read_records(&k);
   status = run_steps(&k);
   if (status != RLY_OK) keep_unused(&k);
-  if (!known) VEC_CLEAR(&k.now);
+  if (!k.known) VEC_CLEAR(&k.now);
   leave(&k);
   depends_done(&k.depends);
   VEC_DONE(&k.records);

@@ -29,6 +29,11 @@ typedef struct KeptRun {
   void *data;
 } KeptRun;
 
+/* The most bytes that a run leaves after the first line: 16 MB, or an eighth of
+ * a lower limit of memory. */
+enum { KEPT_HEAD = 80 }; /* of the first line */
+size_t kept_most(const rly_session *s);
+
 /* As rly_session_run, or rly_session_call_bound with an entry, for a session
  * that has run nothing.  The text that is left begins with a line `rly kept:
  * RUN of STEPS steps ran`. */

@@ -57,7 +57,7 @@ static bool add_tensor(void *writer, const char *name, Tensor *t) {
   tensor_drop(w->heap, t);
   if (!whole) return false;
   StrBuf head;
-  strbuf_init(&head, w->heap->mem);
+  strbuf_init(&head, w->out->mem);
   strbuf_addf(&head, "%s %s %d", name, dtype_name((DType)whole->dtype),
               whole->rank);
   for (int i = 0; i < whole->rank; i++)
@@ -72,7 +72,8 @@ static bool add_tensor(void *writer, const char *name, Tensor *t) {
   return true;
 }
 
-/* Memory that runs out here would end a run that it suffices for. */
+/* To pack takes several times the value's bytes, which the program may still
+ * need. */
 static bool is_plentiful(const Mem *m) {
   for (; m; m = m->parent)
     if (atomic_load(&m->live) > atomic_load(&m->limit) / 4) return false;
@@ -82,16 +83,19 @@ static bool is_plentiful(const Mem *m) {
 bool kept_add_value(rly_session *s, const Type *type, Value v, size_t most,
                     StrBuf *out) {
   Arena arena;
+  Mem mem = mem_local(s->mem);
   ValueWriter w = {&store_of(s)->heap, out, most};
   StatePacker p = {.session = s->vm,
+                   .mem = &mem,
                    .diags = &s->diags,
                    .arena = &arena,
                    .tensor = add_tensor,
-                   .data = &w};
+                   .data = &w,
+                   .most = most};
   if (!is_plentiful(s->mem)) return false;
-  arena_init(&arena, s->mem);
-  VEC_INIT(&p.cells, s->mem);
-  VEC_INIT(&p.shared, s->mem);
+  arena_init(&arena, &mem);
+  VEC_INIT(&p.cells, &mem);
+  VEC_INIT(&p.shared, &mem);
   bool ok = state_pack_value(&p, "v", type, v);
   for (size_t i = 0; ok && i < p.shared.len; i++)
     kept_add_part(out, "h", p.shared.data[i], strlen(p.shared.data[i]));
@@ -107,85 +111,105 @@ bool kept_add_value(rly_session *s, const Type *type, Value v, size_t most,
 /* --- Reading -------------------------------------------------------------- */
 
 typedef struct ValueReader {
-  rly_session *session;
-  TensorFile *file; /* the tensors; its arena has the skeletons */
+  Heap *heap;
+  Arena arena; /* the names and skeletons */
   PackedCell cell;
   VEC(const char *) shared;
-  size_t next; /* the tensor after the one that was looked for last */
+  VEC(NamedTensor) tensors; /* owned; sorted by name once all are read */
 } ValueReader;
 
-/* Skeletons name tensors mostly in the order of the text. */
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const NamedTensor *)a)->name, ((const NamedTensor *)b)->name);
+}
+
 static const Tensor *find_tensor(void *reader, const char *name) {
   ValueReader *r = reader;
-  size_t count = r->file->tensors.len;
-  for (size_t i = 0; i < count; i++) {
-    const NamedTensor *t = &r->file->tensors.data[(r->next + i) % count];
-    if (strcmp(t->name, name) != 0) continue;
-    r->next += i + 1;
-    return t->tensor;
-  }
-  return NULL;
+  NamedTensor key = {.name = name};
+  const NamedTensor *found =
+      r->tensors.len
+          ? bsearch(&key, r->tensors.data, r->tensors.len, sizeof key, by_name)
+          : NULL;
+  return found ? found->tensor : NULL;
 }
 
-/* Reads `DTYPE RANK DIM...\n`; returns what stands after it, or NULL.  Of
- * `*size`, the elements take. */
-static const char *read_form(const char *at, DType *dtype, int *rank,
-                             int64_t *shape, size_t *size) {
-  size_t n = strcspn(at, " \n");
-  *dtype = dtype_find(at, n);
-  if (*dtype == DTYPE_NONE || at[n] != ' ') return NULL;
+/* Reads a blank and a number of 0 or more; returns what stands after it, or
+ * NULL. */
+static const char *read_number(const char *at, int64_t *number) {
+  if (!at || at[0] != ' ' || at[1] < '0' || at[1] > '9') return NULL;
   char *end;
-  long long count = strtoll(at + n, &end, 10);
-  if (count < 0 || count > RANK_MAX) return NULL;
-  *rank = (int)count;
-  *size = dtype_size(*dtype);
-  for (int i = 0; i < *rank; i++) {
-    shape[i] = strtoll(end, &end, 10);
-    if (shape[i] < 0 || !size_mul(*size, (size_t)shape[i], size)) return NULL;
-  }
-  return *end == '\n' ? end + 1 : NULL;
+  *number = strtoll(at + 1, &end, 10);
+  return end;
 }
 
-/* A part `t`, in the text of which a line ends somewhere. */
-static bool read_tensor(ValueReader *r, const char *text, size_t len) {
-  Heap *heap = r->file->heap;
-  const char *end = text + len, *blank = memchr(text, ' ', len);
+typedef struct Form {
   DType dtype;
   int rank;
   int64_t shape[RANK_MAX];
-  size_t size;
-  if (!blank || !memchr(blank, '\n', (size_t)(end - blank))) return false;
-  const char *elements = read_form(blank + 1, &dtype, &rank, shape, &size);
-  if (!elements || elements > end || (size_t)(end - elements) != size ||
-      !elements_are_valid(heap->stop, dtype, elements, size) ||
-      !tensor_file_add_name(r->file, text, (size_t)(blank - text)))
+  size_t size; /* of the elements */
+} Form;
+
+/* Reads `DTYPE RANK DIM...\n`; returns what stands after it, or NULL. */
+static const char *read_form(const char *at, Form *f) {
+  size_t n = strcspn(at, " \n");
+  int64_t rank = 0;
+  f->dtype = dtype_find(at, n);
+  at = f->dtype == DTYPE_NONE ? NULL : read_number(at + n, &rank);
+  if (!at || rank > RANK_MAX) return NULL;
+  f->rank = (int)rank;
+  f->size = dtype_size(f->dtype);
+  for (int i = 0; i < f->rank; i++) {
+    at = read_number(at, &f->shape[i]);
+    if (!at || !size_mul(f->size, (size_t)f->shape[i], &f->size)) return NULL;
+  }
+  return *at == '\n' ? at + 1 : NULL;
+}
+
+/* Reads a part `t`.  The text ends before a newline, at which numbers stop. */
+static bool read_tensor(ValueReader *r, const char *text, size_t len) {
+  const char *end = text + len, *blank = memchr(text, ' ', len);
+  const char *line = blank ? memchr(blank, '\n', (size_t)(end - blank)) : NULL;
+  Form f;
+  const char *elements = line ? read_form(blank + 1, &f) : NULL;
+  if (!elements || (size_t)(end - elements) != f.size ||
+      !elements_are_valid(r->heap->stop, f.dtype, elements, f.size))
     return false;
-  Tensor *t = tensor_new(heap, dtype, rank, shape);
-  if (t) memcpy(t->data, elements, size);
-  VEC_LAST(&r->file->tensors).tensor = t;
-  return t;
+  const char *name = arena_strndup(&r->arena, text, (size_t)(blank - text));
+  if (!name || !VEC_RESERVE(&r->tensors, 1)) return false;
+  Tensor *t = tensor_new(r->heap, f.dtype, f.rank, f.shape);
+  if (!t) return false;
+  memcpy(t->data, elements, f.size);
+  VEC_PUSH(&r->tensors, (NamedTensor){name, t});
+  return true;
+}
+
+static bool read_part(ValueReader *r, char kind, const char *text, size_t len) {
+  if (kind == 't') return read_tensor(r, text, len);
+  const char *skeleton = arena_strndup(&r->arena, text, len);
+  if (!skeleton) return false;
+  if (kind == 's') r->cell = (PackedCell){"v", "", skeleton};
+  else VEC_PUSH(&r->shared, skeleton);
+  return true;
 }
 
 static bool read_parts(ValueReader *r, const char *at, const char *end) {
   const char *word, *text;
-  for (size_t len; kept_next_part(&at, end, &word, &text, &len);) {
-    if (*word == 't' && !read_tensor(r, text, len)) return false;
-    if (*word == 't') continue;
-    const char *skeleton = arena_strndup(&r->file->arena, text, len);
-    if (!skeleton) return false;
-    if (*word == 's') r->cell = (PackedCell){"v", "", skeleton};
-    else VEC_PUSH(&r->shared, skeleton);
-  }
+  for (size_t len; kept_next_part(&at, end, &word, &text, &len);)
+    if (!read_part(r, *word, text, len)) return false;
+  if (r->tensors.len)
+    qsort(r->tensors.data, r->tensors.len, sizeof *r->tensors.data, by_name);
   return at == end && r->cell.skeleton;
 }
 
 bool kept_value(rly_session *s, const Type *type, const char *text, size_t len,
                 Value *out) {
-  ValueReader r = {.session = s, .file = tensor_file_new(&store_of(s)->heap)};
-  if (!r.file) return false;
-  VEC_INIT(&r.shared, s->mem);
-  bool ok = read_parts(&r, text, text + len);
+  Mem mem = mem_local(s->mem);
+  ValueReader r = {.heap = &store_of(s)->heap};
+  arena_init(&r.arena, &mem);
+  VEC_INIT(&r.shared, &mem);
+  VEC_INIT(&r.tensors, &mem);
+  bool ok = read_parts(&r, text, text + len) && !mem_exhausted(&mem);
   StateUnpacker u = {.session = s->vm,
+                     .mem = &mem,
                      .diags = &s->diags,
                      .label = "",
                      .count = 1,
@@ -195,7 +219,10 @@ bool kept_value(rly_session *s, const Type *type, const char *text, size_t len,
                      .tensor = find_tensor,
                      .data = &r};
   ok = ok && state_unpack_value(&u, type, out);
+  for (size_t i = 0; i < r.tensors.len; i++)
+    tensor_drop(r.heap, r.tensors.data[i].tensor);
+  VEC_DONE(&r.tensors);
   VEC_DONE(&r.shared);
-  tensor_file_free(r.file);
+  arena_done(&r.arena);
   return ok;
 }

@@ -14,7 +14,8 @@ bool kept_next_part(const char **at, const char *end, const char **word,
 
 /* Adds the parts of a value of data (type_is_data).  False where these would be
  * more than `most` bytes, or memory is not plentiful; then some may have been
- * added. */
+ * added.  Here and below memory is of out's Mem, or of one of its own: the
+ * session's is never exhausted by this. */
 bool kept_add_value(rly_session *s, const Type *type, Value v, size_t most,
                     StrBuf *out);
 /* The value of these parts; owned.  False where they are not those of a value

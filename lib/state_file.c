@@ -126,6 +126,7 @@ static bool pack(Pack *p, rly_session *s, bool lenient) {
   }
   p->packer = (StatePacker){
       .session = s->vm,
+      .mem = s->mem,
       .diags = &s->diags,
       .arena = &p->file->arena,
       .tensor = take_tensor,
@@ -422,6 +423,7 @@ static bool unpack(rly_session *s, Source *src, const char *label,
                    StrBuf *report) {
   StateUnpacker u = {
       .session = s->vm,
+      .mem = s->mem,
       .diags = &s->diags,
       .label = label,
       .count = src->cells.len,

@@ -207,12 +207,16 @@ static void *stop_at_change(void *rerun) {
 }
 
 /* --kept: what was left in a file, which another process may have written.  One
- * that is not there holds nothing.  False after reporting. */
-static bool read_kept(Rerun *r, const char *path) {
+ * that is not there holds nothing of use, nor does one larger than a run
+ * leaves. False after reporting. */
+static bool read_kept(Rerun *r, rly_session *s, const char *path) {
   struct stat there;
   size_t len;
   rly_context *cx = r->host->cx;
-  if (stat(path, &there) && errno == ENOENT) return true;
+  bool is_there = !stat(path, &there);
+  if (!is_there && errno == ENOENT) return true;
+  if (is_there && (uint64_t)there.st_size > kept_most(s) + KEPT_HEAD)
+    return true;
   char *text = file_text(cx, path, &len);
   if (!text) return false;
   free(r->kept);
@@ -237,7 +241,7 @@ static bool write_kept(Rerun *r, const char *path) {
 static rly_status run_steps(Rerun *r, rly_session *s,
                             const rly_function *entry) {
   const Cli *cli = r->host->cli;
-  if (cli->kept && !read_kept(r, cli->kept))
+  if (cli->kept && !read_kept(r, s, cli->kept))
     return status_of_failure(r->host->cx, RLY_REFUSED);
   KeptRun run = {.was = r->kept,
                  .was_len = r->kept_len,

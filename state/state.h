@@ -103,6 +103,7 @@ typedef struct PackedCell {
 
 typedef struct StatePacker {
   Session *session;
+  Mem *mem; /* what the work takes; `exhausted` when it ran out */
   Diags *diags;
   Arena *arena; /* the texts */
   VEC(PackedCell) cells;
@@ -112,17 +113,19 @@ typedef struct StatePacker {
   bool (*tensor)(void *data, const char *name, Tensor *t);
   void *data;
   bool lenient; /* give a cell that cannot be packed an empty skeleton */
+  size_t most;  /* give up at a skeleton of more bytes; 0: of any size */
 } StatePacker;
 /* False after reporting a cell that holds a function, or when memory ran out or
  * store_should_stop(). */
 bool state_pack(StatePacker *p);
-/* Packs one value of data, as if the cell of this path held it.  False when
- * memory ran out or store_should_stop(). */
+/* Packs one value of data, as if the cell of this path held it.  False when it
+ * has more than `most` bytes, memory ran out or store_should_stop(). */
 bool state_pack_value(StatePacker *p, const char *path, const Type *type,
                       Value value);
 
 typedef struct StateUnpacker {
   Session *session;
+  Mem *mem; /* as of StatePacker */
   Diags *diags;
   const char *label; /* the name of the source in messages */
   size_t count;

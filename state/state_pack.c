@@ -65,8 +65,8 @@ static bool refuse(Writer *w, const char *why) {
 
 /* Asked in each step of each walk (base/mem.h, rule 3). */
 static bool goes_on(const Writer *w) {
-  const Session *s = w->packer->session;
-  return !mem_exhausted(s->mem) && !store_should_stop(&s->store);
+  const StatePacker *p = w->packer;
+  return !mem_exhausted(p->mem) && !store_should_stop(&p->session->store);
 }
 
 /* --- Sharing ------------------------------------------------------------ */
@@ -82,9 +82,11 @@ static bool may_be_shared(const Obj *o) {
  * mark; others have one way in. */
 static bool find_shared(Writer *w, Obj *content) {
   VEC(Obj *) stack;
-  VEC_INIT(&stack, w->packer->session->mem);
+  VEC_INIT(&stack, w->packer->mem);
   VEC_PUSH(&stack, content);
-  while (stack.len && goes_on(w)) {
+  /* An object is a byte of the skeletons, at least. */
+  size_t most = w->packer->most ? w->packer->most : SIZE_MAX, count = 0;
+  while (stack.len && count++ < most && goes_on(w)) {
     Obj *o = VEC_POP(&stack);
     if (!o || o->count < 0 || o->size == SIZE_REF || o->size == SIZE_TENSOR)
       continue;
@@ -98,8 +100,9 @@ static bool find_shared(Writer *w, Obj *content) {
       if (cell_field_counted(cell, i))
         VEC_PUSH(&stack, cell_fields(cell)[i].obj);
   }
+  bool all = !stack.len;
   VEC_DONE(&stack);
-  return goes_on(w);
+  return all && goes_on(w);
 }
 
 /* The index of an object that is written on its own; SIZE_MAX for any other
@@ -214,6 +217,7 @@ static bool put_skeleton(Writer *w, const Piece *whole) {
     Piece p = VEC_POP(&w->stack);
     if (!p.type) strbuf_add(&w->out, p.text);
     else if (!put_value(w, &p)) return false;
+    if (w->packer->most && w->out.len > w->packer->most) return false;
   }
   return goes_on(w);
 }
@@ -280,8 +284,9 @@ static bool pack_shared(Writer *w, size_t i) {
   w->path = s.path;
   if (!put_skeleton(w, &whole) && !(w->refused && p->lenient)) return false;
   if (w->refused) VEC_CLEAR(&w->out);
-  VEC_PUSH(&p->shared, text_of(p, &w->out));
-  return goes_on(w);
+  const char *skeleton = text_of(p, &w->out);
+  if (skeleton) VEC_PUSH(&p->shared, skeleton);
+  return skeleton && goes_on(w);
 }
 
 /* The last list grows while it is gone through. */
@@ -306,10 +311,10 @@ static bool pack_list(Writer *w) {
 
 static void writer_init(Writer *w, StatePacker *p, const StateList *list) {
   *w = (Writer){.packer = p, .list = list};
-  strbuf_init(&w->out, p->session->mem);
-  VEC_INIT(&w->stack, p->session->mem);
-  VEC_INIT(&w->shared, p->session->mem);
-  ptrmap_init(&w->met, p->session->mem);
+  strbuf_init(&w->out, p->mem);
+  VEC_INIT(&w->stack, p->mem);
+  VEC_INIT(&w->shared, p->mem);
+  ptrmap_init(&w->met, p->mem);
 }
 
 static void writer_done(Writer *w) {
@@ -336,8 +341,9 @@ bool state_pack_value(StatePacker *p, const char *path, const Type *type,
   w.path = path;
   bool ok = (!type_is_counted(type) || find_shared(&w, value.obj)) &&
             put_content(&w, type, value);
-  if (ok) VEC_PUSH(&p->cells, (PackedCell){path, "", text_of(p, &w.out)});
-  ok = ok && pack_all_shared(&w);
+  const char *skeleton = ok ? text_of(p, &w.out) : NULL;
+  if (skeleton) VEC_PUSH(&p->cells, (PackedCell){path, "", skeleton});
+  ok = skeleton && pack_all_shared(&w) && goes_on(&w);
   writer_done(&w);
   return ok;
 }

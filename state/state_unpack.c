@@ -105,14 +105,14 @@ static bool misfit(Builder *b, const char *format, ...) {
 }
 
 static bool short_of_memory(Builder *b) {
-  mem_raise_exhausted(b->s->mem);
+  mem_raise_exhausted(b->u->mem);
   return misfit(b, "memory is short");
 }
 
 /* In an arena that is released with each content. */
 static const char *type_text(Builder *b, const Type *type) {
   StrBuf text;
-  strbuf_init(&text, b->s->mem);
+  strbuf_init(&text, b->u->mem);
   type_print(b->s->code->program->types, &text, type, TYPE_TEXT_MOST);
   const char *copy = arena_strndup(&b->names, strbuf_text(&text), text.len);
   strbuf_done(&text);
@@ -130,7 +130,7 @@ static bool tensor_fits(Builder *b, const Tensor *t, const Type *type,
     fits = !dim_is_number(type->dims[i]) || dim_is(type->dims[i], t->shape[i]);
   if (fits) return true;
   StrBuf text;
-  strbuf_init(&text, b->s->mem);
+  strbuf_init(&text, b->u->mem);
   tensor_print_type(&text, t);
   misfit(b, "`%s` is %s, not %s", name, strbuf_text(&text), type_text(b, type));
   strbuf_done(&text);
@@ -250,7 +250,7 @@ static bool read_head(Builder *b, Open o, bool *whole, Value *out) {
   }
   if (!read_char(b, '(')) return false;
   VEC_PUSH(&b->open, o);
-  return !mem_exhausted(b->s->mem) || short_of_memory(b);
+  return !mem_exhausted(b->u->mem) || short_of_memory(b);
 }
 
 /* A shared skeleton is complete: the suspended one continues.  It is kept as
@@ -494,7 +494,7 @@ static bool match_one(Builder *b, size_t i) {
 /* Handles the program's cells that the source does not have. */
 static bool match_rest(Builder *b) {
   PtrMap found;
-  ptrmap_init(&found, b->s->mem);
+  ptrmap_init(&found, b->u->mem);
   bool ok = true;
   for (size_t i = 0; i < b->u->count; i++) {
     const StateCell *cell = find_cell(b, b->u->cells[i].path);
@@ -562,8 +562,8 @@ static void builder_done(Builder *b) {
     const Part *part = &b->parts[i];
     if (part->type) value_drop(&b->s->store, part->type, part->value);
   }
-  mem_free(b->s->mem, b->parts, b->u->shared_count * sizeof *b->parts);
-  mem_free(b->s->mem, b->targets, b->u->count * sizeof *b->targets);
+  mem_free(b->u->mem, b->parts, b->u->shared_count * sizeof *b->parts);
+  mem_free(b->u->mem, b->targets, b->u->count * sizeof *b->targets);
   VEC_DONE(&b->waiting);
   VEC_DONE(&b->wanted);
   VEC_DONE(&b->open);
@@ -575,7 +575,7 @@ static void builder_done(Builder *b) {
 /* False: memory ran out; builder_done() is due in any case. */
 static bool builder_init(Builder *b, StateUnpacker *u) {
   *b = (Builder){.u = u, .s = u->session};
-  Mem *mem = b->s->mem;
+  Mem *mem = u->mem;
   VEC_INIT(&b->wanted, mem);
   VEC_INIT(&b->open, mem);
   VEC_INIT(&b->waiting, mem);

@@ -130,8 +130,8 @@ static void add_bytes(const TeamSum *s, size_t begin, size_t end, uint8_t *out,
 }
 
 /* Puts a node on a stack, of the sum's bytes from `begin` to `end`, and merges
- * what the tree merges.  What the first shard is in is written to `first`;
- * NULL: to where the left neighbour is, as all others. */
+ * what the tree merges: a sum is written to where its left part is, but one
+ * that contains shard 0 to `first`, unless that is NULL. */
 static void push(const TeamSum *s, Stack *stack, Node node, size_t begin,
                  size_t end, uint8_t *first) {
   for (;;) {

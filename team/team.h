@@ -37,11 +37,9 @@ typedef struct Team {
    * both since wait() tells what wait_for() waits for. */
   void (*send)(int to, int tag, const void *data, size_t bytes);
   void (*receive)(int from, int tag, void *data, size_t bytes);
-  /* Lets go on what was begun; waits until the call of this number, from 0, is
-   * done; until all of it is done. */
-  void (*progress)(void);
-  void (*wait_for)(int number);
-  void (*wait)(void);
+  void (*progress)(void);       /* lets go on what was begun */
+  void (*wait_for)(int number); /* until this call, counted from 0, is done */
+  void (*wait)(void);           /* until all calls are done */
   /* Ends all processes of the team, also those that wait. */
   void (*abort)(int status);
   /* The last call, by each process. */

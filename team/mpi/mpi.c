@@ -39,7 +39,8 @@ static void receive(int from, int tag, void *data, size_t bytes) {
   MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, one_more());
 }
 
-/* What is done stays in the list, for its number. */
+/* Requests that are done keep their places until wait_all(), so that numbers of
+ * calls are indices. */
 static void progress(void) {
   int done;
   MPI_Testall(count, begun, &done, MPI_STATUSES_IGNORE);

@@ -29,11 +29,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "lib/kept_text.h"
 #include "tests/oom/paths.h"
 
 int rly_main(int argc, char **argv);
@@ -148,6 +150,23 @@ typedef struct Case {
   const char *words[WORDS]; /* arguments after the program's name */
 } Case;
 
+/* Files that commands write, of this process.  Before each run `kept` is not
+ * there, and `fetched` holds values that the run is to fetch. */
+static char trained[32] = "build/oom.train", kept[32] = "build/oom.kept",
+            fetched[32] = "build/oom.fetched";
+
+static void name_files(int worker) {
+  snprintf(trained, sizeof trained, "build/oom.%d.train", worker);
+  snprintf(kept, sizeof kept, "build/oom.%d.kept", worker);
+  snprintf(fetched, sizeof fetched, "build/oom.%d.fetched", worker);
+}
+
+static bool has_word(const Case *c, const char *word) {
+  for (int i = 0; c->words[i]; i++)
+    if (c->words[i] == word) return true;
+  return false;
+}
+
 static uint64_t drain(int fd, uint64_t hash) {
   char text[4096];
   ssize_t n;
@@ -189,8 +208,65 @@ static bool open_run(void) {
   return counts != MAP_FAILED && scratch[0] && scratch[1];
 }
 
+/* --- What a run finds ---------------------------------------------------- */
+
+/* What `fetched` holds: of what the run left, the records with values. */
+static struct Values {
+  char *text; /* owned */
+  size_t len;
+} values;
+
+static bool has_value(const char *at, size_t len) {
+  const char *end = at + len, *word, *text;
+  for (size_t n; kept_next_part(&at, end, &word, &text, &n);)
+    if (*word == 'b') return true;
+  return false;
+}
+
+/* The first line stays, and so do the records with values. */
+static void leave_values(struct Values *v) {
+  const char *at = memchr(v->text, '\n', v->len), *end = v->text + v->len;
+  if (!at) return;
+  char *out = v->text + (++at - v->text);
+  const char *record = at, *word, *text;
+  for (size_t n; kept_next_part(&at, end, &word, &text, &n); record = at) {
+    if (!has_value(text, n)) continue;
+    memmove(out, record, (size_t)(at - record));
+    out += at - record;
+  }
+  v->len = (size_t)(out - v->text);
+}
+
+static bool note_values(void) {
+  struct stat there;
+  int file = open(fetched, O_RDONLY);
+  __real_free(values.text);
+  values = (struct Values){0};
+  if (file < 0 || fstat(file, &there)) return false;
+  values.text = __real_malloc((size_t)there.st_size + 1);
+  ssize_t n = values.text ? read(file, values.text, (size_t)there.st_size) : -1;
+  close(file);
+  if (n < 0) return false;
+  values.len = (size_t)n;
+  values.text[n] = '\0'; /* numbers end there */
+  leave_values(&values);
+  return true;
+}
+
+static void prepare(const Case *c) {
+  if (has_word(c, kept)) unlink(kept);
+  if (!has_word(c, fetched)) return;
+  unlink(fetched);
+  int file = values.text ? open(fetched, O_WRONLY | O_CREAT, 0600) : -1;
+  if (file >= 0 && write(file, values.text, values.len) < 0) perror("oom");
+  if (file >= 0) close(file);
+}
+
+/* --- One run, in a process of its own ------------------------------------ */
+
 static Run run(const Case *c, size_t at, size_t more) {
   int fds[2];
+  prepare(c);
   for (int i = 0; i < 2; i++) {
     fds[i] = fileno(scratch[i]);
     if (ftruncate(fds[i], 0) || lseek(fds[i], 0, SEEK_SET)) perror("oom");
@@ -269,16 +345,15 @@ static void fail(const Case *c, const Run *first, size_t n) {
   judge(c, first, &on, "allocations from", n);
 }
 
-static bool keeps_values(const Case *c) {
-  int i = 0;
-  while (c->words[i] && strcmp(c->words[i], "--kept") != 0) i++;
-  return c->words[i] != NULL;
-}
-
-/* The run as it is; where values are kept, after one that leaves them.  False:
- * it crashed, which is said. */
+/* The run as it is; where it is to fetch values, after one that leaves them.
+ * False: it crashed, which is said. */
 static bool run_first(const Case *c, Run *first) {
-  if (keeps_values(c)) run(c, 0, 0);
+  if (has_word(c, fetched)) {
+    __real_free(values.text);
+    values = (struct Values){0};
+    run(c, 0, 0);
+    if (!note_values()) say_words(c), printf("leaves no values\n");
+  }
   *first = run(c, 0, 0);
   if (WIFSIGNALED(first->status)) say(c, first, "as it is", 0, "it crashed");
   return !WIFSIGNALED(first->status);
@@ -341,13 +416,10 @@ typedef struct Progress {
   _Atomic size_t taken, runs, mistakes, ended;
 } Progress;
 
-/* Commands that write a file write it here: each worker into its own. */
-static char trained[32] = "build/oom.train", kept[32] = "build/oom.kept";
-
 static void work(Progress *p, int worker, const Case *cases,
                  const FailureAt *at, size_t paths) {
-  snprintf(trained, sizeof trained, "build/oom.%d.train", worker);
-  snprintf(kept, sizeof kept, "build/oom.%d.kept", worker);
+  name_files(worker);
+  runs = mistakes = 0;
   if (!open_run()) _exit(2);
   size_t next = p->taken++;
   for (size_t i = 0, n, share = 0; i < paths; i += n, share++) {
@@ -451,7 +523,8 @@ static const char *const commands[][WORDS] = {
     {"run", "--stats", "--trace", "/dev/null"},
     {"run", "--tape-memory", "4k"},
     {"watch", "--once", "--cells"},
-    {"watch", "--once", "--cells", "--kept", kept, "--keep-over", "0.000001"},
+    {"watch", "--once", "--cells", "--keep-over", "1e-9", "--kept", kept},
+    {"watch", "--once", "--cells", "--keep-over", "1e-9", "--kept", fetched},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -70,11 +70,11 @@ holds('watch: allocations fail, while cells are followed', -s => 41,
 holds('watch: allocations fail, where all cells are shown', -s => 1,
       -c => 'watch', file => 'tests/conformance/lang/adt_kind_empty_later.rly');
 
-# What the run before kept is read, and what this one keeps is written.
-unlink 'build/oom.kept';
+# Values of all kinds are kept, and in other runs fetched.
 holds('watch: allocations fail, where values are kept', -s => 1, exact => 1,
-      -c => "'watch --once --cells --kept'",
-      file => spew(scratch('kept.rly'), "let %x = [1f, 2f];\n%x + 1f;\n"));
+      -c => "'watch --once --cells --keep-over'",
+      file => spew(scratch('kept.rly'), "let %x = ([1f, 2f], Some(3));\n"
+                   . "let %y = Cons(%x, Cons(%x, Nil));\n(%x.0 + 1f, %y);\n"));
 
 # A cell gets back what it held before each evaluation.
 my $cell = spew(scratch('cell.rly'), <<'END');

@@ -197,7 +197,7 @@ is($page->js('document.getElementById("asked").value'), '-O2', '... for them');
 ask('Inline,Fold');
 $page->wait_for('[...document.querySelectorAll("#answers option")].some(o =>'
                 . ' o.value === "Inline,FoldConstant")');
-ask('Inline,FoldConstant');
+ask('Inline, FoldConstant');
 $page->after(run => sub { $page->key('Enter') });
 my $passes = $page->js('document.getElementById("frame").srcdoc');
 like($passes, qr/Inline.*FoldConstant/s, 'a pipeline of these passes');
@@ -216,6 +216,12 @@ $page->after(run => sub {
 });
 is($page->js('document.getElementById("asked").value'), '-O0 --fast-math',
    'a link has what the field says');
+$page->after(run => sub {
+  $page->js('location.hash = location.hash.replace(/&asked=[^&]*/, "");'
+            . ' undefined');
+});
+is($page->js('document.getElementById("asked").value'), '-O2',
+   '... and without it the field is as at first');
 $page->after(run => sub {
   $page->write_text("grad(fn (%x: float32) { tanh(%x) * %x })(3f);");
 });

@@ -696,6 +696,7 @@ static void test_lying_skeletons(void **state) {
   for (size_t i = 0; i < LENGTH(lies); i++) {
     PackedCell cell = {"@l", "ref(List[int32])", lies[i]};
     StateUnpacker u = {.session = b.session->vm,
+                       .mem = b.session->mem,
                        .label = "it",
                        .diags = &b.session->diags,
                        .count = 1,
@@ -709,6 +710,7 @@ static void test_lying_skeletons(void **state) {
   }
   PackedCell right = {"@l", "ref(List[int32])", "Cons(_, Cons(#2a, *5))"};
   StateUnpacker u = {.session = b.session->vm,
+                     .mem = b.session->mem,
                      .label = "it",
                      .diags = &b.session->diags,
                      .count = 1,

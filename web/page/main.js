@@ -119,11 +119,13 @@ function show_asks() {
 async function offer() {
   const {asks} = VIEWS[view], typed = byId('asked').value;
   const begun = /^.*[\s,]|/.exec(typed)[0];
-  asks.list ??= engines.runner.run(asks.names).then((done) => {
-    if (!done) delete asks.list; // it was stopped
-    return done ? JSON.parse(done.out).map(({name}) => name) : [];
-  });
-  const names = await asks.list;
+  asks.list ??= engines.runner?.run(asks.names)
+    .then((done) => JSON.parse(done.out).map(({name}) => name))
+    .catch(() => { // it was stopped
+      delete asks.list;
+      return [];
+    });
+  const names = await asks.list ?? [];
   if (byId('asked').value === typed)
     byId('answers').replaceChildren(...names.map((name) => new Option(begun + name)));
 }
@@ -215,7 +217,8 @@ async function share() {
 function show_place({at, view: name, asked: text}) {
   show_given();
   if (at) editor.at = at;
-  if (text) asked[name] = text;
+  for (const one of Object.keys(asked)) delete asked[one];
+  if (text !== undefined) asked[name] = text;
   show_tab(Object.hasOwn(VIEWS, name) ? name : FIRST);
 }
 

@@ -34,7 +34,7 @@ async function unpacked(fragment) {
 export async function link_of({text, view, asked, at, files}) {
   const more = new URLSearchParams();
   if (view) more.set('view', view);
-  if (asked) more.set('asked', asked);
+  if (asked !== undefined) more.set('asked', asked);
   if (at) more.set('at', at);
   const all = Object.entries(files);
   const size = all.reduce((n, [, bytes]) => n + bytes.length, 0);
@@ -62,6 +62,6 @@ export async function page_of(fragment) {
   const text = await unpacked(body), list = more.get('files');
   const files = list ? unlisted(await unpacked(list)) : {};
   return text === undefined || !files ? undefined
-    : {text, files, view: more.get('view'), asked: more.get('asked'),
+    : {text, files, view: more.get('view'), asked: more.get('asked') ?? undefined,
        at: more.get('at') >>> 0};
 }

@@ -10,9 +10,15 @@ import {gradient} from './gradient.js';
 // field may name.
 const OUT = '/view.html';
 
-// `-O1`, `Inline,FoldConstant`, or both with further flags of `rly opt`.
-const pipeline = (text) => text.split(/\s+/).filter(Boolean)
-  .flatMap((word) => word.startsWith('-') ? [word] : ['--passes', word]);
+// `-O1`, `Inline,FoldConstant` or `Inline, FoldConstant`, and further flags of
+// `rly opt`, whose values stand after a `=`.
+function pipeline(text) {
+  const words = text.split(/\s+/).filter(Boolean);
+  const flags = words.filter((word) => word.startsWith('-'));
+  const passes = words.filter((word) => !flags.includes(word))
+    .join(',').replace(/,+/g, ',').replace(/^,|,$/g, '');
+  return passes ? [...flags, '--passes', passes] : flags;
+}
 
 export const VIEWS = {
   values: {title: 'Output', empty: 'Values stand beside their lines.'},

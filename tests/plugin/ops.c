@@ -42,11 +42,12 @@ static bool wait(void *data, rly_operator_call *call) {
   return false;
 }
 
-/* The operand, after 5 milliseconds. */
+/* The operand, after 5 milliseconds of the processor's time, by which costs are
+ * measured. */
 static bool late(void *data, rly_operator_call *call) {
   (void)data;
-  struct timespec t = {.tv_nsec = 5000000};
-  while (nanosleep(&t, &t)) continue;
+  clock_t end = clock() + CLOCKS_PER_SEC / 200;
+  while (clock() < end) continue;
   size_t n = (size_t)call->result.count;
   memcpy(call->result.data, call->operands[0].data, n * sizeof(float));
   return true;

@@ -123,7 +123,7 @@ SKIP: {
     '', 'an FFT');
 }
 
-# What it costs is measured, not read from its bytes: it waits for 5 ms.
+# What it costs is measured, not read from its bytes: it works for 5 ms.
 my $late = spew(scratch('late.rly'), <<'END');
 rule @late(%x: Tensor[(4096), float32]) when pure(%x) {
   negative(negative(%x))

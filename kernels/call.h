@@ -23,6 +23,7 @@ typedef struct OpFault {
  * nanoseconds. */
 typedef struct Crowd {
   int64_t until; /* work on one thread until this time */
+  int64_t ended; /* when the last region had ended; 0: there was none */
   int64_t alone; /* length of the last such while; 0 for none */
   int asked;     /* threads of the largest region so far; 0: none yet */
   int given;     /* of those, the ones that the system could make */

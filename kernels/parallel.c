@@ -22,10 +22,18 @@ static const int64_t LONG_WAIT = 2 * 1000 * 1000;
 static const int64_t ALONE_LEAST = 100 * 1000 * 1000;
 static const int64_t ALONE_MOST = 3200ll * 1000 * 1000;
 
+/* OpenMP's threads spin for some milliseconds before they sleep. */
+static const int64_t SPINS = 500 * 1000;
+
 bool crowd_is_near(const Crowd *c, int64_t now) { return now < c->until; }
+
+bool crowd_is_awake(const Crowd *c, int64_t now) {
+  return c->ended && now - c->ended < SPINS;
+}
 
 void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end) {
   int64_t wait = end - idle;
+  c->ended = end;
   if (wait < LONG_WAIT || wait < idle - start) {
     c->alone = 0;
     return;
@@ -47,20 +55,8 @@ void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end) {
 /* --- Regions -------------------------------------------------------------- */
 
 enum { SHARES = 4 }; /* to a thread */
-static const double WORTH =
-    50e3; /* nanoseconds of work to start a thread for */
-
-/* One thread for each WORTH nanoseconds of work, since waking a thread and
- * waiting for it costs some microseconds.  1 within a region: nested regions
- * would only compete for the same cores. */
-int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds) {
-  if (call->threads <= 1 || omp_in_parallel()) return 1;
-  double most = nanoseconds / WORTH;
-  int64_t threads = call->threads < PARALLEL_MAX ? call->threads : PARALLEL_MAX;
-  if (threads > pieces) threads = pieces;
-  if ((double)threads > most) threads = (int64_t)most;
-  return threads < 1 ? 1 : (int)threads;
-}
+/* Nanoseconds of work to give to a thread: that sleeps, and that spins. */
+static const double WORTH_WAKING = 50e3, WORTH_GIVING = 10e3;
 
 static int64_t now(void) {
   struct timespec t;
@@ -75,6 +71,26 @@ static bool is_told_to_wait(Crowd *c) {
                   ? CROWD_TOLD
                   : CROWD_UNTOLD;
   return c->told == CROWD_TOLD;
+}
+
+/* The clock is asked only where the answer matters. */
+static double worth(Crowd *c, double nanoseconds) {
+  bool matters = nanoseconds >= 2 * WORTH_GIVING &&
+                 nanoseconds < PARALLEL_MAX * WORTH_WAKING;
+  bool spins = c && matters && !is_told_to_wait(c) && crowd_is_awake(c, now());
+  return spins ? WORTH_GIVING : WORTH_WAKING;
+}
+
+/* One thread for each so many nanoseconds of work, since waking a thread and
+ * waiting for it costs some microseconds.  1 within a region: nested regions
+ * would only compete for the same cores. */
+int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds) {
+  if (call->threads <= 1 || omp_in_parallel()) return 1;
+  double most = nanoseconds / worth(call->crowd, nanoseconds);
+  int64_t threads = call->threads < PARALLEL_MAX ? call->threads : PARALLEL_MAX;
+  if (threads > pieces) threads = pieces;
+  if ((double)threads > most) threads = (int64_t)most;
+  return threads < 1 ? 1 : (int)threads;
 }
 
 /* Runs `count` shares of nearly equal size; share i is pieces i / count to (i +

@@ -230,9 +230,19 @@ static void alone_after_waiting(void **state) {
   alone_until(&c, 6116);
 }
 
+static void awake_after_a_region(void **state) {
+  (void)state;
+  Crowd c = {0};
+  assert_false(crowd_is_awake(&c, 1)); /* there was no region */
+  region(&c, 0, 9, 10);
+  assert_true(crowd_is_awake(&c, 10 * 1000000 + 499999));
+  assert_false(crowd_is_awake(&c, 10 * 1000000 + 500000));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(alone_after_waiting),
+      cmocka_unit_test(awake_after_a_region),
       cmocka_unit_test(on_any_number),
       cmocka_unit_test(faults_are_told),
       cmocka_unit_test(all_of_them_stop),

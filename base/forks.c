@@ -8,6 +8,7 @@
  * another number.  A lock that the forking thread held itself, because it forks
  * in a callback, is free in the child in the same way; releasing it later is
  * refused by the system, which changes nothing. */
+#include "base/clock.h"
 #include "base/forks.h"
 
 #include <time.h>
@@ -32,12 +33,6 @@ static void make_lock(pthread_mutex_t *lock, unsigned ways) {
   pthread_mutexattr_destroy(&how);
 }
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void let_go(void) {
   for (ForkGuard *g = list; g; g = g->next)
     if (g->held) pthread_mutex_unlock(g->lock);
@@ -54,9 +49,9 @@ static bool try_all(void) {
 }
 
 static void before_fork(void) {
-  double until = seconds() + FORK_WAIT;
+  double until = clock_seconds() + FORK_WAIT;
   pthread_mutex_lock(&list_lock);
-  while (!try_all() && seconds() < until) {
+  while (!try_all() && clock_seconds() < until) {
     let_go();
     pthread_mutex_unlock(&list_lock);
     nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);

@@ -15,6 +15,7 @@
  * So a burst of another process spoils some turns of every work and none of
  * them wholly.  The best try, and not the mean, is compared: noise only ever
  * adds time. */
+#include "base/clock.h"
 #include "base/heap.h"
 #include "bench/bench.h"
 
@@ -22,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const struct {
   const char *name;
@@ -37,11 +37,7 @@ static const struct {
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
-double bench_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+double bench_now(void) { return clock_seconds(); }
 
 void bench_print(const char *name, double value, const char *unit) {
   printf("%s\t%.4g\t%s\n", name, value, unit);

@@ -12,6 +12,7 @@
  *   100 ms --> 200 ms --> ... --> 3.2 s --a region that did not wait--> 0
  *
  * Without OpenMP there is one thread, and everything below runs on it. */
+#include "base/clock.h"
 #include "kernels/parallel.h"
 
 /* --- Beside other processes ---------------------------------------------- */
@@ -48,7 +49,6 @@ void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end) {
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/float_env.h"
 
@@ -57,12 +57,6 @@ void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end) {
 enum { SHARES = 4 }; /* to a thread */
 /* Nanoseconds of work to give to a thread: that sleeps, and that spins. */
 static const double WORTH_WAKING = 50e3, WORTH_GIVING = 10e3;
-
-static int64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* A user who tells OpenMP how to wait has considered other processes. */
 static bool is_told_to_wait(Crowd *c) {
@@ -77,7 +71,8 @@ static bool is_told_to_wait(Crowd *c) {
 static double worth(Crowd *c, double nanoseconds) {
   bool matters = nanoseconds >= 2 * WORTH_GIVING &&
                  nanoseconds < PARALLEL_MAX * WORTH_WAKING;
-  bool spins = c && matters && !is_told_to_wait(c) && crowd_is_awake(c, now());
+  bool spins =
+      c && matters && !is_told_to_wait(c) && crowd_is_awake(c, clock_ns());
   return spins ? WORTH_GIVING : WORTH_WAKING;
 }
 
@@ -116,7 +111,7 @@ static bool run_region(int threads, int64_t pieces, ShareFn work,
                                omp_get_thread_num()}) &&
            ok;
     float_env_leave(before);
-    first = now();
+    first = clock_ns();
   }
   *idle = first;
   return ok;
@@ -176,13 +171,13 @@ bool parallel_run(const OpCall *call, int threads, int64_t pieces, ShareFn work,
   Crowd *crowd = call->crowd;
   if (pieces <= 0) return true;
   if (threads <= 1) return work(data, &all);
-  int64_t start = now(), idle;
+  int64_t start = clock_ns(), idle;
   if (crowd && crowd_is_near(crowd, start) && !is_told_to_wait(crowd))
     return work(data, &all);
   threads = threads_given(crowd, threads);
   if (threads <= 1) return work(data, &all);
   bool ok = run_region(threads, pieces, work, data, &idle);
-  if (crowd) crowd_note(crowd, start, idle, now());
+  if (crowd) crowd_note(crowd, start, idle, clock_ns());
   return ok;
 }
 #else

@@ -7,6 +7,7 @@
 #ifndef LIB_INSIDE_H
 #define LIB_INSIDE_H
 
+#include "base/clock.h"
 #include "base/diff.h"
 #include "base/heap.h"
 #include "base/html.h"

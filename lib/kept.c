@@ -34,8 +34,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "lib/depends.h"
 #include "lib/kept.h"
 #include "lib/kept_text.h"
@@ -288,21 +288,15 @@ static void keep_value(Keeper *k, const Global *g) {
   strbuf_done(&part);
 }
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static rly_status evaluate_step(Keeper *k, const Step *step) {
   rly_session *s = k->session;
   rly_value v = {.session = s};
   const Global *g = step->global;
-  double began = seconds();
+  double began = clock_seconds();
   double least = k->run->keep_over > 0 ? k->run->keep_over : KEEP_OVER;
   RunStatus status = session_step(s->vm, step, &v.value);
   if (status != RUN_OK) return status_of_run(status);
-  if (g && !g->param_count && seconds() - began > least) keep_value(k, g);
+  if (g && !g->param_count && clock_seconds() - began > least) keep_value(k, g);
   if (step->kind != STEP_EXPR) return RLY_OK;
   v.type = step->expr->type;
   show_and_keep(k, step->span, &v);

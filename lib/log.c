@@ -6,8 +6,8 @@
  * lets go of the context or the session, and not where they are made. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "lib/handles.h"
 
 size_t log_new(rly_context *cx, const Diags *diags, size_t told) {
@@ -24,10 +24,8 @@ size_t log_new(rly_context *cx, const Diags *diags, size_t told) {
 }
 
 double log_clock(const rly_context *cx) {
-  struct timespec t;
   if (!cx->log.write || cx->log.most < RLY_LOG_INFO) return 0;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  return clock_seconds();
 }
 
 void log_info(const rly_context *cx, const char *format, ...) {

@@ -15,17 +15,13 @@
  *
  * Profile, trace and the search for NaNs are independent; each that is on gets
  * the same OpWatch. */
-#include <time.h>
 
+#include "base/clock.h"
 #include "observe/observer.h"
 #include "ops/cost.h"
 #include "tensor/facts.h"
 
-uint64_t observe_clock(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+uint64_t observe_clock(void) { return (uint64_t)clock_ns(); }
 
 /* An instruction without a place, as in code that stands for no text, has that
  * of its function. */

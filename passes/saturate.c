@@ -20,8 +20,8 @@
  * region is replaced only where what was found is cheaper as a graph, whose
  * shared parts are computed once. */
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "ops/cost.h"
 #include "passes/cost.h"
 #include "passes/egraph.h"
@@ -161,12 +161,6 @@ typedef struct Saturation {
   Rule *allowed; /* within the definition at hand */
 } Saturation;
 
-static double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 /* Does the expression call an operator that the rule introduces? */
 static bool calls_introduced(Program *p, const Rule *rule, const Expr *e) {
   ExprWalk w;
@@ -188,13 +182,14 @@ static const Expr *saturated(Saturation *s, Program *p, Arena *arena,
   for (int i = 0; i < s->count; i++)
     if (own_reach_allows(&s->reach, &s->rules[i]))
       s->allowed[allowed++] = s->rules[i];
-  double until = now_ms() + (double)pass_arg(p, 2);
+  double until = 1e3 * clock_seconds() + (double)pass_arg(p, 2);
   const Expr *made = NULL;
   egraph_start(&g, p, arena, (int)pass_arg(p, 0));
   int root = egraph_add(&g, e);
   if (root >= 0) {
     double before = egraph_cost(&g, root, node_cost, &costing);
-    for (int64_t i = 0; i < pass_arg(p, 1) && now_ms() < until; i++)
+    for (int64_t i = 0; i < pass_arg(p, 1) && 1e3 * clock_seconds() < until;
+         i++)
       if (!egraph_round(&g, allowed, s->allowed)) break;
     double after = egraph_cost(&g, root, node_cost, &costing);
     if (after < before) made = egraph_best(&g, root, e->span);

@@ -7,7 +7,6 @@
  * the text and its types instead (passes/cost.h), and what that leaves out is
  * said in lines of their own below the table. */
 #include <string.h>
-#include <time.h>
 
 #include "lib/inside.h"
 #include "repl/repl.h"
@@ -22,12 +21,6 @@ typedef struct Count {
   double deadline; /* 0: none */
   int questions;
 } Count;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void say_row(Repl *r, const CostRow *s, const char *name) {
   repl_say(r, "%8.0f %12.0f %12.0f %12.0f  %s\n", s->calls, s->cost.flops,
@@ -54,7 +47,8 @@ static void count_call(void *count, const OpInfo *op, const Attrs *attrs,
 static bool asked_to_stop(void *count) {
   Count *c = count;
   if (++c->questions == QUESTIONS_MOST) return true;
-  return host_was_interrupted() || (c->deadline > 0 && now() > c->deadline);
+  return host_was_interrupted() ||
+         (c->deadline > 0 && clock_seconds() > c->deadline);
 }
 
 static void say_place(Repl *r, Span span) {
@@ -136,7 +130,7 @@ void cost_run(Repl *r, const char *expr) {
   double timeout = limits.timeout;
   Count c = {.repl = r,
              .stepper = session_stepper(r->session, NULL),
-             .deadline = timeout > 0 ? now() + timeout : 0};
+             .deadline = timeout > 0 ? clock_seconds() + timeout : 0};
   cost_init(&c.cost, r->host->program->ir->mem);
   if (c.stepper)
     program_look_at(r->host->program, expr, strlen(expr), look, &c);

@@ -6,7 +6,6 @@
  * item is drawn when the item has its value, or when its evaluation failed or
  * was stopped: then some parts have no value. */
 #include <string.h>
-#include <time.h>
 
 #include "lib/inside.h"
 #include "repl/repl.h"
@@ -27,12 +26,6 @@ typedef struct Dbg {
   uint64_t steps;
   double deadline; /* 0: none */
 } Dbg;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void clear(StrBuf *b) {
   VEC_CLEAR(b);
@@ -120,8 +113,8 @@ static void evaluate(Dbg *d) {
       show_value(d);
     }
     if (++d->steps % ASK_EVERY == 0)
-      stopped =
-          host_was_interrupted() || (d->deadline > 0 && now() > d->deadline);
+      stopped = host_was_interrupted() ||
+                (d->deadline > 0 && clock_seconds() > d->deadline);
   }
   show_tree(d);
   if (stopped)
@@ -135,7 +128,7 @@ void dbg_run(Repl *r, const char *items) {
   double timeout = limits.timeout;
   Dbg d = {.host = r->host,
            .display = repl_display(r),
-           .deadline = timeout > 0 ? now() + timeout : 0};
+           .deadline = timeout > 0 ? clock_seconds() + timeout : 0};
   if (!step_add(r, items)) return;
   strbuf_init(&d.out, r->host->program->ir->mem);
   strbuf_init(&d.value, r->host->program->ir->mem);

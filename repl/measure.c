@@ -7,18 +7,11 @@
  * interrupted. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/inside.h"
 #include "repl/repl.h"
 
 /* --- Time --------------------------------------------------------------- */
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* In the unit that gives one to three digits before the point. */
 static void print_seconds(const char *label, double s) {
@@ -29,9 +22,9 @@ static void print_seconds(const char *label, double s) {
 
 /* Includes parsing, checking and showing: what the user waited for. */
 void measure_time(Repl *r, const char *rest) {
-  double start = now();
+  double start = clock_seconds();
   if (!repl_submit(r, rest)) return;
-  print_seconds("", now() - start);
+  print_seconds("", clock_seconds() - start);
   puts("");
 }
 
@@ -65,14 +58,15 @@ void measure_bench(Repl *r, const char *expr) {
   enum { MOST = 1000 };
   rly_value *f = function_of(r, expr);
   if (!f) return;
-  double times[MOST], begun = now();
+  double times[MOST], begun = clock_seconds();
   rly_status status = RLY_OK;
   int n = 0;
-  while (n < MOST && status == RLY_OK && (n < 3 || now() - begun < 1)) {
+  while (n < MOST && status == RLY_OK &&
+         (n < 3 || clock_seconds() - begun < 1)) {
     rly_value *v = NULL;
-    double start = now();
+    double start = clock_seconds();
     status = rly_value_call(f, 0, NULL, &v);
-    times[n++] = now() - start;
+    times[n++] = clock_seconds() - start;
     rly_value_free(v);
   }
   rly_value_free(f);

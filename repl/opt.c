@@ -289,9 +289,9 @@ static bool run_pass(Opt *o, Version *v, int i, StrBuf *was) {
   }
   StrBuf is;
   strbuf_init(&is, o->out.mem);
-  double start = seconds_now();
+  double start = clock_seconds();
   bool ok = opt_run_pass(o->h, v, pass);
-  double seconds = seconds_now() - start;
+  double seconds = clock_seconds() - start;
   if (ok && texts) version_print(v, &is);
   if (ok && cli->verify) ok = opt_verify(o, v, was, &is, pass);
   if (ok && cli->time_passes && !cli->json) {

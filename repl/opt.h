@@ -49,8 +49,6 @@ bool exec_filter(Host *h, const char *command, const char *text, size_t len,
  * away; -1: it could not be run, or ran out of time: of `seconds`, if that is
  * not 0, or of --timeout. */
 int exec_status(Host *h, const char *command, double seconds);
-/* Of the monotonic clock. */
-double seconds_now(void);
 
 /* What a program does: the values of its expressions, what it prints, the
  * errors it ends in; and of each function, on sample arguments that are drawn

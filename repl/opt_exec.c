@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "repl/opt.h"
@@ -38,12 +37,6 @@ typedef struct Exec {
   double end; /* of the monotonic clock; 0: never */
   bool late;
 } Exec;
-
-double seconds_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void close_end(int *fd) {
   if (*fd >= 0) close(*fd);
@@ -110,7 +103,7 @@ static bool start(const Host *h, const char *command, uint64_t most_rewrites,
   if (x->in >= 0) fcntl(x->in, F_SETFL, O_NONBLOCK);
   double timeout = h->cli->limits.timeout;
   if (seconds > 0 && !(timeout > 0 && timeout < seconds)) timeout = seconds;
-  x->end = timeout > 0 ? seconds_now() + timeout : 0;
+  x->end = timeout > 0 ? clock_seconds() + timeout : 0;
   return x->pid > 0;
 }
 
@@ -140,7 +133,7 @@ static void talk(Exec *x) {
     struct pollfd ends[] = {{.fd = x->in, .events = POLLOUT},
                             {.fd = x->out, .events = POLLIN},
                             {.fd = x->err, .events = POLLIN}};
-    double left = x->end ? x->end - seconds_now() : 1;
+    double left = x->end ? x->end - clock_seconds() : 1;
     if (x->made && mem_exhausted(x->made->mem)) left = 0;
     x->late = x->end && left <= 0;
     if (left <= 0) break;

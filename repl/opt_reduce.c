@@ -203,11 +203,11 @@ static bool begin(Reduce *r) {
                "cannot write the candidate %s", r->file);
     return false;
   }
-  double start = seconds_now();
+  double start = clock_seconds();
   r->status = exec_status(h, r->command, 0);
   r->seconds = h->cli->trial_timeout;
   if (!(r->seconds > 0))
-    r->seconds = fmax(TRIAL_LEAST, TRIAL_TIMES * (seconds_now() - start));
+    r->seconds = fmax(TRIAL_LEAST, TRIAL_TIMES * (clock_seconds() - start));
   if (r->status > 0) {
     Version whole;
     bool ok = version_of_text(h, "candidate", strbuf_text(&r->text),

@@ -19,7 +19,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/inside.h"
@@ -48,14 +47,8 @@ typedef struct Walk {
 
 /* --- Time --------------------------------------------------------------- */
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool time_is_up(const Walk *w) {
-  return w->until > 0 && now() > w->until;
+  return w->until > 0 && clock_seconds() > w->until;
 }
 
 static bool asked_to_stop(void *walk) {
@@ -74,7 +67,7 @@ static void begin_time(Walk *w) {
   StepMachine *m = stepper_machine(w->stepper);
   deadline_end(&w->deadline);
   step_begin_time(m, timeout);
-  w->until = timeout > 0 ? now() + timeout : 0;
+  w->until = timeout > 0 ? clock_seconds() + timeout : 0;
   deadline_start(&w->deadline, timeout, time_is_over, m);
 }
 

@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "repl/cli.h"
 #include "repl/guard.h"
@@ -451,12 +450,6 @@ static int open_sinks(Stream *st) {
 
 /* --- Steps -------------------------------------------------------------- */
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* The y of the step's result.  The new state replaces the old one.  The handles
  * of its fields have references of their own, so the tuple goes. */
 static rly_value *take_result(Stream *st, rly_value *result) {
@@ -473,11 +466,11 @@ static rly_value *take_result(Stream *st, rly_value *result) {
 static rly_status call(Stream *st, rly_value **y) {
   rly_value *result = NULL;
   st->args[st->params] = st->state;
-  double start = seconds();
+  double start = clock_seconds();
   rly_status status = rly_session_call_function(
       st->session, st->step, st->params + (st->state != NULL), st->args,
       &result);
-  pulse_beat(&st->pulse, seconds() - start,
+  pulse_beat(&st->pulse, clock_seconds() - start,
              rly_session_stats(st->session).allocations);
   *y = take_result(st, result);
   return status == RLY_OK && !*y ? RLY_LIMIT : status;

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/inside.h"
@@ -91,17 +90,11 @@ static _Noreturn void become_shell(const char *folder, const char *line,
   _exit(127);
 }
 
-static double seconds_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Is there something to read, or the end, before the time is up or a signal
  * ends rly?  Without a limit `until` is 0. */
 static bool wait_for_output(int in, int woken, double until) {
   for (;;) {
-    double left = until > 0 ? until - seconds_now() : 0;
+    double left = until > 0 ? until - clock_seconds() : 0;
     if (until > 0 && left <= 0) return false;
     struct pollfd fds[] = {{.fd = in, .events = POLLIN},
                            {.fd = woken, .events = POLLIN}};
@@ -169,7 +162,7 @@ static char *output_of(const char *folder, const char *line, double timeout) {
   if (shell > 0) {
     setpgid(shell, shell); /* here, too: whichever of the two comes first */
     group = shell;
-    double until = timeout > 0 ? seconds_now() + timeout : 0;
+    double until = timeout > 0 ? clock_seconds() + timeout : 0;
     const char *why = collect(ends_of_pipe[0], wake[0], until, out);
     if (why) kill(-shell, SIGKILL);
     while (waitpid(shell, NULL, 0) < 0 && errno == EINTR) continue;

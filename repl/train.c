@@ -81,7 +81,7 @@ static rly_status call_int(rly_session *s, const char *name, int64_t *out) {
 
 static rly_status do_step(Training *t, StepReport *r) {
   rly_value *v;
-  double start = train_now();
+  double start = clock_seconds();
   rly_status status =
       t->team ? train_team_step(t, &v) : call(t->session, "train.step", &v);
   if (status != RLY_OK) return status;
@@ -89,7 +89,7 @@ static rly_status do_step(Training *t, StepReport *r) {
                     .norm = float_of(v, 1),
                     .rate = float_of(v, 2),
                     .examples = int_of(v, 3),
-                    .seconds = train_now() - start};
+                    .seconds = clock_seconds() - start};
   rly_value_free(v);
   return RLY_OK;
 }
@@ -242,7 +242,7 @@ static int say_end(Training *t) {
 
 static int train(Training *t) {
   t->first = t->step;
-  t->begun = t->shown = train_now();
+  t->begun = t->shown = clock_seconds();
   t->smooth = NAN;
   train_show_begin(t);
   catch_signals(t->session);

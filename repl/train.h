@@ -55,9 +55,6 @@ typedef struct Training {
   Shared checks;    /* of validation */
 } Training;
 
-/* Seconds of a clock that never goes back. */
-double train_now(void);
-
 /* --- train_team.c --------------------------------------------------------- */
 
 /* Joins the processes that mpirun started, if it did; 0 or an exit status. */

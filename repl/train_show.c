@@ -10,18 +10,11 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "repl/display.h"
 #include "repl/train.h"
 
 enum { PATIENCE = 10 };
-
-double train_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* --- JSON ---------------------------------------------------------------- */
 
@@ -95,7 +88,7 @@ static void put_duration(StrBuf *out, double seconds) {
 static void put_line(const Training *t, const StepReport *r,
                      const EpochReport *e, StrBuf *out) {
   int64_t epoch = (t->step + t->per_epoch - 1) / t->per_epoch;
-  double took = train_now() - t->begun;
+  double took = clock_seconds() - t->begun;
   double each = took / (double)(t->step - t->first);
   strbuf_addf(out, "epoch %lld/%lld  step %lld/%lld  loss %.4g",
               (long long)epoch, (long long)t->epochs, (long long)t->step,
@@ -143,7 +136,7 @@ static bool is_drawn(const Training *t) {
 
 static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
   bool drawn = is_drawn(t);
-  double now = train_now(), wait = drawn ? 0.1 : PATIENCE;
+  double now = clock_seconds(), wait = drawn ? 0.1 : PATIENCE;
   if (is_silent(t) || (!e && now - t->shown < wait)) return;
   t->shown = now;
   StrBuf line;

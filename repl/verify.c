@@ -9,7 +9,6 @@
  * for each of these instances and called with many values, edges first. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "repl/guard.h"
 #include "repl/rules.h"
@@ -46,12 +45,6 @@ typedef struct Finding {
   bool refuted, late;
 } Finding;
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* --- Trials --------------------------------------------------------------- */
 
 static void note_shapes(Finding *f, const Instance *i) {
@@ -78,13 +71,13 @@ static int trials_of_instance(const Verify *v) {
  * on, to see how far apart the sides come. */
 static void try_rule(Verify *v, Subject *s, RuleGrade grade, bool all,
                      Instance *i, Finding *f) {
-  double start = now();
+  double start = clock_seconds();
   Rng r = {.state = v->seed};
   bool real = grade.kind == GRADE_REAL;
   *f = (Finding){0};
   for (int n = 0; n < DRAWS_MOST && f->trials < v->trials && !f->late; n++) {
     Origin origin = {{rng_next(&r)}, n % 4 == 0 ? DRAW_SMALL : DRAW_ALL, real};
-    f->late = (n & 15) == 15 && now() - start > v->budget;
+    f->late = (n & 15) == 15 && clock_seconds() - start > v->budget;
     if (mem_exhausted(v->h->program->mem)) return;
     if (!instance_make(s, origin, i)) continue;
     f->instances++;

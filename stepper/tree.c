@@ -21,8 +21,8 @@
  * shown, of the calls that a library function makes to one function, too; what
  * lies deeper than LEVELS, and parts beyond PARTS_MOST, are counted. */
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "stepper/inside.h"
 #include "tensor/facts.h"
 
@@ -68,12 +68,6 @@ struct StepTree {
                       function */
   uint64_t beyond; /* parts beyond PARTS_MOST */
 };
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static Part *top(StepTree *t) {
   if (!t->open.len) return NULL;
@@ -257,7 +251,7 @@ static Part *begin(StepTree *t, const Expr *e, size_t label, uint32_t depth) {
                              .parent = parent,
                              .level = level,
                              .label = label,
-                             .begun = now(),
+                             .begun = clock_seconds(),
                              .closed = level == LEVELS});
   if (mem_exhausted(t->s->mem)) return NULL;
   VEC_PUSH(&t->open, (Open){(int)t->parts.len - 1, depth});
@@ -313,7 +307,7 @@ static void give(StepTree *t, Part *p, const StepObj *v) {
   const char *label = t->texts.data + p->label;
   int wide = (int)utf8_width(label, strlen(label));
   int share = room * 3 / 5, left = room - wide > share ? room - wide : share;
-  p->seconds = now() - p->begun;
+  p->seconds = clock_seconds() - p->begun;
   p->value = t->texts.len;
   add_value(t, v, left);
   strbuf_add_char(&t->texts, '\0');

@@ -1,5 +1,6 @@
 /* posix_spawn, two pipes and poll.  Everything opened here is close-on-exec, so
  * several threads may run processes at the same time. */
+#include "base/clock.h"
 #include "tests/process.h"
 
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 16, OUTPUT_MAX = 1 << 28 };
@@ -25,19 +25,13 @@ static bool text_read_some(Text *text, int fd) {
   return n > 0;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Reads both pipes to their ends; false when time or patience runs out. */
 static bool capture(Outcome *o, int out, int err, double deadline) {
   struct pollfd fds[] = {{.fd = out, .events = POLLIN},
                          {.fd = err, .events = POLLIN}};
   Text *texts[] = {&o->out, &o->err};
   while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-    double left = deadline - now();
+    double left = deadline - clock_seconds();
     if (left <= 0 || o->out.len + o->err.len > OUTPUT_MAX) return false;
     poll(fds, 2, (int)(left * 1000) + 1);
     for (int i = 0; i < 2; i++)
@@ -74,7 +68,7 @@ Outcome process_run(const char *const argv[], double seconds) {
   close(out[1]);
   close(err[1]);
   if (started) {
-    bool ended = capture(&o, out[0], err[0], now() + seconds);
+    bool ended = capture(&o, out[0], err[0], clock_seconds() + seconds);
     if (!ended) kill(pid, SIGKILL);
     o.status = wait_for(pid);
     if (!ended) o.status = STATUS_STOPPED;

@@ -31,9 +31,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "lib/kept_text.h"
 #include "tests/oom/paths.h"
@@ -376,12 +376,6 @@ static void sweep(const Case *c, size_t stride) {
 
 /* --- One allocation of each path ------------------------------------------ */
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* What fails in one run: `count` of its allocations. */
 static void fail_chosen(const Case *c, const FailureAt *at, size_t count) {
   Run first;
@@ -399,11 +393,11 @@ enum { LONG = 5 /* seconds: hundreds of such runs would take hours */ };
  * they take. */
 static void note_paths(const Case *c, size_t number) {
   Run first;
-  double began = now();
+  double began = clock_seconds();
   noting = true;
   bool ended = run_first(c, &first);
   noting = false;
-  double seconds = now() - began;
+  double seconds = clock_seconds() - began;
   if (ended && seconds <= LONG) paths_take(number, seconds);
   if (seconds > LONG) say_words(c), printf("is left out: %.0f s\n", seconds);
 }

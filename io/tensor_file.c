@@ -33,6 +33,22 @@ void tensor_file_free(TensorFile *f) {
   mem_free(f->heap->mem, f, sizeof *f);
 }
 
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const NamedTensor *)a)->name, ((const NamedTensor *)b)->name);
+}
+
+void named_tensors_sort(NamedTensor *tensors, size_t count) {
+  if (count) qsort(tensors, count, sizeof *tensors, by_name);
+}
+
+Tensor *named_tensors_find(const NamedTensor *sorted, size_t count,
+                           const char *name) {
+  const NamedTensor key = {.name = name};
+  const NamedTensor *found =
+      count ? bsearch(&key, sorted, count, sizeof key, by_name) : NULL;
+  return found ? found->tensor : NULL;
+}
+
 Tensor *tensor_file_find(const TensorFile *f, const char *name) {
   for (size_t i = 0; i < f->tensors.len; i++)
     if (!strcmp(f->tensors.data[i].name, name))

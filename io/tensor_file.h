@@ -34,6 +34,11 @@ bool tensor_file_add_name(TensorFile *f, const char *name, size_t len);
 bool tensor_file_check_names(TensorFile *f, const char *path,
                              const char *format, Diags *diags);
 
+/* For a caller that looks up many: sorts by name, and finds in what is sorted.
+ * Borrowed, or NULL. */
+void named_tensors_sort(NamedTensor *tensors, size_t count);
+Tensor *named_tensors_find(const NamedTensor *sorted, size_t count,
+                           const char *name);
 /* Borrowed, or NULL. */
 Tensor *tensor_file_find(const TensorFile *f, const char *name);
 const char *tensor_file_metadata(const TensorFile *f, const char *key);

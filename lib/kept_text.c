@@ -1,15 +1,18 @@
-/* Values between two runs, as parts of a text:
+/* The value of a step, as parts of the text that a run leaves to the next.  It
+ * is packed as a cell's content is (state/state.h); a part has a letter, its
+ * length, and so many bytes:
  *
- *   s 11                     the skeleton (state/state.h), length
- *   (_, Some(*0))
- *   h 16                     one that others lead to
- *   Cons(#1, Nil())
- *   t 29                     a tensor: name, dtype, rank, dims; its elements
- *   v^.0 float32 1 2
+ *   t 25                     a tensor: name, dtype, rank, dims, a newline;
+ *   v^.0 float32 1 2         then its elements
  *   ........
+ *   h 13                     the skeleton of an object that is shared
+ *   Cons(#1, Nil)
+ *   s 13                     the skeleton of the value
+ *   (_, Some(*0))
  *
- * The elements are in the machine's order of bytes: the text is for the next
- * run on the same machine, and a part that does not fit is not used. */
+ * Elements are in the byte order of the machine, as the text is for the next
+ * run on it.  Another program may have written the text: the reader checks all
+ * that it takes from it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +75,8 @@ static bool add_tensor(void *writer, const char *name, Tensor *t) {
   return true;
 }
 
-/* To pack takes several times the value's bytes, which the program may still
- * need. */
+/* Is less than a quarter of each limit in use?  Packing takes several times the
+ * value's bytes for a moment. */
 static bool is_plentiful(const Mem *m) {
   for (; m; m = m->parent)
     if (atomic_load(&m->live) > atomic_load(&m->limit) / 4) return false;
@@ -118,18 +121,9 @@ typedef struct ValueReader {
   VEC(NamedTensor) tensors; /* owned; sorted by name once all are read */
 } ValueReader;
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const NamedTensor *)a)->name, ((const NamedTensor *)b)->name);
-}
-
 static const Tensor *find_tensor(void *reader, const char *name) {
-  ValueReader *r = reader;
-  NamedTensor key = {.name = name};
-  const NamedTensor *found =
-      r->tensors.len
-          ? bsearch(&key, r->tensors.data, r->tensors.len, sizeof key, by_name)
-          : NULL;
-  return found ? found->tensor : NULL;
+  const ValueReader *r = reader;
+  return named_tensors_find(r->tensors.data, r->tensors.len, name);
 }
 
 /* Reads a blank and a number of 0 or more; returns what stands after it, or
@@ -164,7 +158,7 @@ static const char *read_form(const char *at, Form *f) {
   return *at == '\n' ? at + 1 : NULL;
 }
 
-/* Reads a part `t`.  The text ends before a newline, at which numbers stop. */
+/* Reads a part `t`. */
 static bool read_tensor(ValueReader *r, const char *text, size_t len) {
   const char *end = text + len, *blank = memchr(text, ' ', len);
   const char *line = blank ? memchr(blank, '\n', (size_t)(end - blank)) : NULL;
@@ -195,8 +189,7 @@ static bool read_parts(ValueReader *r, const char *at, const char *end) {
   const char *word, *text;
   for (size_t len; kept_next_part(&at, end, &word, &text, &len);)
     if (!read_part(r, *word, text, len)) return false;
-  if (r->tensors.len)
-    qsort(r->tensors.data, r->tensors.len, sizeof *r->tensors.data, by_name);
+  named_tensors_sort(r->tensors.data, r->tensors.len);
   return at == end && r->cell.skeleton;
 }
 

@@ -277,35 +277,20 @@ rly_status rly_session_save(rly_session *s, const char *path) {
 
 /* --- Reading ------------------------------------------------------------ */
 
-/* Tensors by name: sorted once. */
 typedef struct Source {
-  TensorFile *file;
-  const NamedTensor **sorted;
+  TensorFile *file; /* its tensors are sorted by name */
   VEC(PackedCell) cells;
   VEC(const char *) shared;
 } Source;
 
-static int by_name(const void *a, const void *b) {
-  return strcmp((*(const NamedTensor *const *)a)->name,
-                (*(const NamedTensor *const *)b)->name);
-}
-
-/* Skeletons name many tensors, so they are looked up by binary search. */
-static bool sort_tensors(Source *src) {
-  size_t n = src->file->tensors.len;
-  src->sorted = arena_array(&src->file->arena, n + 1, sizeof *src->sorted);
-  if (!src->sorted) return false;
-  for (size_t i = 0; i < n; i++) src->sorted[i] = &src->file->tensors.data[i];
-  qsort(src->sorted, n, sizeof *src->sorted, by_name);
-  return true;
+/* Skeletons name many tensors. */
+static void sort_tensors(Source *src) {
+  named_tensors_sort(src->file->tensors.data, src->file->tensors.len);
 }
 
 static Tensor *tensor_named(const Source *src, const char *name) {
-  NamedTensor key = {.name = name};
-  const NamedTensor *p = &key;
-  const NamedTensor **found = bsearch(&p, src->sorted, src->file->tensors.len,
-                                      sizeof *src->sorted, by_name);
-  return found ? (*found)->tensor : NULL;
+  return named_tensors_find(src->file->tensors.data, src->file->tensors.len,
+                            name);
 }
 
 static const Tensor *find_tensor(void *data, const char *name) {
@@ -404,7 +389,7 @@ static bool read_source(Source *src, rly_session *s, const char *path) {
   checksum(f, found);
   if (strcmp(sum, found))
     return invalid(s, path, "its checksum says that it is damaged");
-  if (!sort_tensors(src)) return false;
+  sort_tensors(src);
   const char *types = text_named(src, "types");
   const char *skeletons = text_named(src, "skeletons");
   const char *shared = text_named(src, "shared");
@@ -497,7 +482,8 @@ static rly_status carry(rly_session *from, rly_session *to, StrBuf *report) {
       VEC_PUSH(&src.cells, p.packer.cells.data[i]);
     for (size_t i = 0; i < p.packer.shared.len; i++)
       VEC_PUSH(&src.shared, p.packer.shared.data[i]);
-    if (!sort_tensors(&src) || !unpack(to, &src, "the state", report))
+    sort_tensors(&src);
+    if (!unpack(to, &src, "the state", report))
       status = stopped_or(to, RLY_REFUSED);
     VEC_DONE(&src.cells);
     VEC_DONE(&src.shared);

@@ -210,7 +210,8 @@ static bool open_run(void) {
 
 /* --- What a run finds ---------------------------------------------------- */
 
-/* What `fetched` holds: of what the run left, the records with values. */
+/* What `fetched` holds before each run: the records with values of what a run
+ * without it left.  Steps without a record run, and fetch these values. */
 static struct Values {
   char *text; /* owned */
   size_t len;
@@ -223,11 +224,12 @@ static bool has_value(const char *at, size_t len) {
   return false;
 }
 
-/* The first line stays, and so do the records with values. */
+/* Takes the records without values out of the text. */
 static void leave_values(struct Values *v) {
   const char *at = memchr(v->text, '\n', v->len), *end = v->text + v->len;
   if (!at) return;
-  char *out = v->text + (++at - v->text);
+  at++;
+  char *out = v->text + (at - v->text);
   const char *record = at, *word, *text;
   for (size_t n; kept_next_part(&at, end, &word, &text, &n); record = at) {
     if (!has_value(text, n)) continue;
@@ -240,8 +242,6 @@ static void leave_values(struct Values *v) {
 static bool note_values(void) {
   struct stat there;
   int file = open(fetched, O_RDONLY);
-  __real_free(values.text);
-  values = (struct Values){0};
   if (file < 0 || fstat(file, &there)) return false;
   values.text = __real_malloc((size_t)there.st_size + 1);
   ssize_t n = values.text ? read(file, values.text, (size_t)there.st_size) : -1;
@@ -345,15 +345,17 @@ static void fail(const Case *c, const Run *first, size_t n) {
   judge(c, first, &on, "allocations from", n);
 }
 
-/* The run as it is; where it is to fetch values, after one that leaves them.
- * False: it crashed, which is said. */
+/* For a command that is to fetch values: a run that leaves them. */
+static void make_values(const Case *c) {
+  if (!has_word(c, fetched)) return;
+  __real_free(values.text);
+  values = (struct Values){0};
+  run(c, 0, 0);
+  if (!note_values()) say_words(c), printf("leaves no values\n");
+}
+
+/* The run as it is.  False: it crashed, which is said. */
 static bool run_first(const Case *c, Run *first) {
-  if (has_word(c, fetched)) {
-    __real_free(values.text);
-    values = (struct Values){0};
-    run(c, 0, 0);
-    if (!note_values()) say_words(c), printf("leaves no values\n");
-  }
   *first = run(c, 0, 0);
   if (WIFSIGNALED(first->status)) say(c, first, "as it is", 0, "it crashed");
   return !WIFSIGNALED(first->status);
@@ -365,6 +367,7 @@ static void sweep(const Case *c, size_t stride) {
     fail_at = only_at, fail_more = 1;
     child(c, 1, 2);
   }
+  make_values(c);
   if (!run_first(c, &first)) return;
   size_t before = mistakes, step = stride;
   if (step == 0) step = 1 + first.made / 20; /* a sample of about twenty */
@@ -380,6 +383,7 @@ static void sweep(const Case *c, size_t stride) {
 static void fail_chosen(const Case *c, const FailureAt *at, size_t count) {
   Run first;
   size_t before = mistakes;
+  make_values(c);
   if (!run_first(c, &first)) return;
   for (size_t i = 0; i < count; i++) fail(c, &first, at[i].allocation);
   if (verbose)
@@ -393,6 +397,7 @@ enum { LONG = 5 /* seconds: hundreds of such runs would take hours */ };
  * they take. */
 static void note_paths(const Case *c, size_t number) {
   Run first;
+  make_values(c);
   double began = clock_seconds();
   noting = true;
   bool ended = run_first(c, &first);

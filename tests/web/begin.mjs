@@ -12,7 +12,7 @@ import {instance_of, later_of} from '../../web/host/parts.mjs';
 import {system} from '../../web/host/wasi.mjs';
 import {examples} from '../../web/page/examples.js';
 import {ask} from '../../web/page/language.js';
-import {alike, files_of, words_of} from '../../web/page/look.js';
+import {files_of, keeps_no_value, words_of} from '../../web/page/look.js';
 
 const [path] = process.argv.slice(2);
 const took = async (what) => {
@@ -48,7 +48,7 @@ async function check(text) {
   if (said.diagnostics.length) throw new Error(JSON.stringify(said));
 }
 async function run(text) {
-  const {err} = await engine.run(words_of(alike), {files: files_of(text)});
+  const {err} = await engine.run(words_of(keeps_no_value), {files: files_of(text)});
   if (err) throw new Error(err);
 }
 

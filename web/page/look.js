@@ -12,9 +12,9 @@ export const files_of = (text, given) =>
 export const words_of = (given) =>
   ['watch', '--once', '--cells', '--kept', KEPT, ...given?.words ?? [], FILE];
 
-// Given to runs whose calls of functions are counted: the values that took long are
-// kept, and how busy the machine is decides which do.
-export const alike = {words: ['--keep-over', '1000']};
+// For runs in which the calls of functions are counted.  A value is kept where its
+// step took long, which depends on how busy the machine is; with this none is kept.
+export const keeps_no_value = {words: ['--keep-over', '1000']};
 
 // What a run leaves for the next one, which runs only what has changed since
 // (`rly watch --kept`): bytes, or nothing before the first run.

@@ -16,6 +16,7 @@ const {first, given, started} = globalThis.begun; // begin.js
 const engines = {};
 const FIRST = Object.keys(VIEWS)[0];
 const asked = {}; // what the field of a view has, by its name
+const listed = {}; // a promise of what it may name
 let editor, view = FIRST, shared;
 
 /* --- Views ------------------------------------------------------------------ */
@@ -114,18 +115,18 @@ function show_asks() {
   byId('answers').replaceChildren();
 }
 
-// Offers names for what stands after the last comma or blank.  The program is asked
-// for them when somebody first types.
+// Offers names for what is typed after the last comma or blank.  The module is asked
+// for the names when somebody first types.
 async function offer() {
-  const {asks} = VIEWS[view], typed = byId('asked').value;
+  const of = view, typed = byId('asked').value;
   const begun = /^.*[\s,]|/.exec(typed)[0];
-  asks.list ??= engines.runner?.run(asks.names)
+  listed[of] ??= engines.runner?.run(VIEWS[of].asks.names)
     .then((done) => JSON.parse(done.out).map(({name}) => name))
-    .catch(() => { // it was stopped
-      delete asks.list;
+    .catch(() => { // the run was stopped
+      delete listed[of];
       return [];
     });
-  const names = await asks.list ?? [];
+  const names = await listed[of] ?? [];
   if (byId('asked').value === typed)
     byId('answers').replaceChildren(...names.map((name) => new Option(begun + name)));
 }

@@ -6,8 +6,9 @@ import {gradient} from './gradient.js';
 // words a view has what the program printed.  Where more than one run makes a view,
 // `draw` promises an element, or a text, of what is known of the program;
 // `follows` says that it depends on the cursor's line.  A view that `asks` has a
-// field, whose text `words` takes, too; `names` are the words that list what the
-// field may name.
+// field: `label` stands before it, `first` is its text at first, and `words` takes its
+// text as the third argument.  The command `names` prints, as JSON, what the text may
+// name.
 const OUT = '/view.html';
 
 // `-O1`, `Inline,FoldConstant` or `Inline, FoldConstant`, and further flags of

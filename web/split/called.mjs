@@ -8,7 +8,7 @@ import {memory_files} from '../host/files-memory.mjs';
 import {system} from '../host/wasi.mjs';
 import {examples} from '../page/examples.js';
 import {ask} from '../page/language.js';
-import {alike, files_of, look_at} from '../page/look.js';
+import {files_of, keeps_no_value, look_at} from '../page/look.js';
 
 const HASH = 8;
 const FRAMES = 1 << 20; // as in page/worker.js
@@ -64,7 +64,7 @@ export async function called(bytes) {
     const end = {line: lines.length - 1, character: lines.at(-1).length};
     // Twice: the second run has what the first one kept.
     for (let i = 0; i < 2; i++) {
-      const {said, shown} = look_at({language: runner, runner}, text, alike);
+      const {said, shown} = look_at({language: runner, runner}, text, keeps_no_value);
       await said;
       await shown;
     }

@@ -54,7 +54,8 @@ static void show(void *data, Span place, const char *line) {
   (void)data, (void)place, (void)line;
 }
 
-/* With the width at which the first corpus was made, which is in the keys. */
+/* The width is that of the run which made the first corpus: keys depend on it.
+ */
 static void run_kept(rly_context *cx, const uint8_t *data, size_t size) {
   const rly_session_options options = {.width = 80};
   rly_program *p = rly_program_new(cx);
@@ -94,19 +95,24 @@ static void read_tensors(rly_context *cx, const char *path) {
   rly_tensors_free(all);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  if (size < 1) return 0;
-  int kind = *data % SUFFIX_COUNT;
+static void read_file(rly_context *cx, int kind, const uint8_t *data,
+                      size_t size) {
   char path[64];
   snprintf(path, sizeof path, "/tmp/rly-guided-%d%s", (int)getpid(),
            suffixes[kind]);
-  if (!write_file(path, data + 1, size - 1)) return 0;
+  if (!write_file(path, data, size)) return;
+  if (kind == STATE) load_state(cx, path);
+  else read_tensors(cx, path);
+  unlink(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size < 1) return 0;
+  int kind = *data % SUFFIX_COUNT;
   rly_options options = {.max_memory = 64 << 20, .timeout = 2};
   rly_context *cx = rly_context_new(&options);
-  if (cx && kind == STATE) load_state(cx, path);
-  else if (cx && kind == KEPT) run_kept(cx, data + 1, size - 1);
-  else if (cx) read_tensors(cx, path);
+  if (cx && kind == KEPT) run_kept(cx, data + 1, size - 1);
+  else if (cx) read_file(cx, kind, data + 1, size - 1);
   rly_context_free(cx);
-  unlink(path);
   return 0;
 }

@@ -23,7 +23,8 @@ static const int64_t LONG_WAIT = 2 * 1000 * 1000;
 static const int64_t ALONE_LEAST = 100 * 1000 * 1000;
 static const int64_t ALONE_MOST = 3200ll * 1000 * 1000;
 
-/* OpenMP's threads spin for some milliseconds before they sleep. */
+/* Nanoseconds after a region in which its threads are taken to spin.  By
+ * default libgomp's spin for some milliseconds before they sleep. */
 static const int64_t SPINS = 500 * 1000;
 
 bool crowd_is_near(const Crowd *c, int64_t now) { return now < c->until; }
@@ -55,7 +56,8 @@ void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end) {
 /* --- Regions -------------------------------------------------------------- */
 
 enum { SHARES = 4 }; /* to a thread */
-/* Nanoseconds of work to give to a thread: that sleeps, and that spins. */
+/* The least work, in nanoseconds, that is worth giving to a thread: to one that
+ * sleeps and must be woken, and to one that spins. */
 static const double WORTH_WAKING = 50e3, WORTH_GIVING = 10e3;
 
 /* A user who tells OpenMP how to wait has considered other processes. */
@@ -67,7 +69,8 @@ static bool is_told_to_wait(Crowd *c) {
   return c->told == CROWD_TOLD;
 }
 
-/* The clock is asked only where the answer matters. */
+/* The least work that is worth giving to a thread now.  The clock is read only
+ * where the answer decides how many threads work of `nanoseconds` gets. */
 static double worth(Crowd *c, double nanoseconds) {
   bool matters = nanoseconds >= 2 * WORTH_GIVING &&
                  nanoseconds < PARALLEL_MAX * WORTH_WAKING;
@@ -76,8 +79,7 @@ static double worth(Crowd *c, double nanoseconds) {
   return spins ? WORTH_GIVING : WORTH_WAKING;
 }
 
-/* One thread for each so many nanoseconds of work, since waking a thread and
- * waiting for it costs some microseconds.  1 within a region: nested regions
+/* As many threads as the work is worth.  1 within a region: nested regions
  * would only compete for the same cores. */
 int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds) {
   if (call->threads <= 1 || omp_in_parallel()) return 1;

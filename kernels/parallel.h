@@ -32,8 +32,8 @@ int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds);
 bool parallel_run(const OpCall *call, int threads, int64_t pieces, ShareFn work,
                   const void *data);
 
-/* Do the threads of the last region still spin at this time?  Then it takes no
- * waking to give them work. */
+/* Do the threads of the last region still spin at this time, so that they get
+ * work without being woken? */
 bool crowd_is_awake(const Crowd *c, int64_t now);
 /* Shall the caller work on one thread at this time? */
 bool crowd_is_near(const Crowd *c, int64_t now);

@@ -30,14 +30,14 @@
 typedef struct Finder {
   rly_session *session;
   Program *ir;
-  const Global *entry; /* or NULL */
+  const Global *entry; /* is called after the values; or NULL */
   Depends *d;
   PtrMap items;   /* the first byte of a name -> its Item */
   PtrMap step_of; /* a Global -> 1 + the number of the step of its value */
   VEC(int) root;  /* by step: one nearer to the root of its class, or itself */
   VEC(bool) touches; /* by step: may it read, write or show a cell? */
   uint64_t common;
-  uint64_t arguments; /* of the entry */
+  uint64_t arguments; /* a hash of what is bound to the entry's parameters */
   /* Of the step at hand: */
   int at;
   PtrMap seen; /* what it has reached */
@@ -150,7 +150,7 @@ static void reach_step(Finder *f, const Step *step) {
   VEC_PUSH(&f->touches, may_touch(f, step));
 }
 
-/* What the entry does when it is called is not asked: it may touch cells. */
+/* The call of any entry counts as one that touches cells. */
 static void reach_entry(Finder *f) {
   f->unknown |= f->entry->library;
   f->hash = hash_add_word(f->hash, f->arguments);
@@ -226,13 +226,13 @@ static uint64_t add_tensor(Finder *f, uint64_t hash, Tensor *t) {
   return hash;
 }
 
-/* Is it an argument of the entry, and of no param? */
+/* Is it an argument of the entry, and for no param?  What is bound to a param,
+ * or to a part of one, has a name that begins with the param's. */
 static bool is_argument(const Finder *f, const Bound *b) {
-  size_t stem = strcspn(b->name, ".");
   const rly_function *entry = (const rly_function *)f->entry;
   for (size_t i = 0; i < f->ir->params.len; i++) {
-    const Name *name = f->ir->params.data[i]->name;
-    if (!strncmp(name->text, b->name, stem)) return false;
+    const Name *param = f->ir->params.data[i]->name;
+    if (!strncmp(b->name, param->text, param->len)) return false;
   }
   for (int i = 0; entry && i < rly_function_param_count(entry); i++)
     if (!strcmp(rly_function_param_name(entry, i), b->name)) return true;

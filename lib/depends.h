@@ -30,11 +30,11 @@ typedef struct Depends {
   VEC(StepNeeds) steps;
 } Depends;
 
-/* `entry` is a function, or NULL.  A run with `cells` and one without have
- * different keys, since only the record of the first tells what cells held.
- * False when the keys do not tell all,
- * since the host has operators of its own or memory ran out.  depends_done() is
- * due in any case. */
+/* `entry` is the function that is called after the values, or NULL.  A run with
+ * `cells` and one without have different keys, since only the record of the
+ * first tells what cells held.  False when the keys do not tell all, since the
+ * host has operators of its own, the entry is the library's, or memory ran out.
+ * depends_done() is due in any case. */
 bool depends_find(rly_session *s, const Global *entry, bool cells, Depends *d);
 void depends_done(Depends *d);
 
@@ -47,9 +47,9 @@ typedef enum StepPlan {
   PLAN_RUN,     /* evaluate the step */
 } StepPlan;
 
-/* Adds to the steps that are to run, a plan each, those that must run for them:
- * the steps before them of the same cells, and those whose values they reach.
- * A value that is kept is to be fetched instead. */
+/* `plan` has a plan for each step.  For those that are to run, the steps before
+ * them of the same cells are to run, too, and so are the steps whose values
+ * they reach, but for values that are kept: these are to be fetched. */
 void depends_demand(const Depends *d, StepPlan *plan);
 
 #endif

@@ -51,8 +51,8 @@ typedef struct Record {
   bool used; /* it stands in the new text */
 } Record;
 
-/* What records take is of a Mem of their own: a run that memory suffices for
- * does not end because there is none to keep what it did. */
+/* Records have a Mem of their own.  Where it is exhausted, nothing is kept; the
+ * session's Mem is not, so the run itself goes on. */
 typedef struct Keeper {
   rly_session *session;
   KeptRun *run;
@@ -272,8 +272,9 @@ static void show_and_keep(Keeper *k, Span place, rly_value *v) {
   rly_text_free(k->session->program->cx, text);
 }
 
-/* The part `b`.  One value takes half of the room at most, and all of them
- * three quarters, so that what other steps said has room, too. */
+/* Adds the part `b` to the record.  One value takes at most half of the bytes
+ * that a run may leave, and all values three quarters, so that there is room
+ * for what other steps said. */
 static void keep_value(Keeper *k, const Global *g) {
   Value v;
   size_t used = k->now.len + k->record.len, room = k->most / 4 * 3;
@@ -315,7 +316,7 @@ static rly_status call_entry(Keeper *k) {
   return status_of_run(session_stopped(k->session->vm, place));
 }
 
-/* Where the value is shown. */
+/* Where the value of a step, or of the entry, is shown. */
 static Span place_shown(const Keeper *k, int at) {
   const Step *step = k->depends.steps.data[at].step;
   return step ? step->span : ((const Global *)k->run->entry)->span;
@@ -328,7 +329,7 @@ static rly_status say(Keeper *k, int at, const Record *r) {
   StrBuf part;
   strbuf_init(&part, k->session->mem);
   for (size_t len; kept_next_part(&from, end, &word, &text, &len);) {
-    if (*word == 'b') continue; /* may be long, and is not said */
+    if (*word == 'b') continue; /* a value is not said, and may be long */
     VEC_CLEAR(&part);
     strbuf_add_len(&part, text, len);
     text = strbuf_text(&part);
@@ -392,7 +393,8 @@ static StepPlan first_plan(const Keeper *k, const StepNeeds *needs) {
   return has_value && find_value(r, &text, &len) ? PLAN_HAVE : PLAN_SAY;
 }
 
-/* Fetches what is wanted.  True: some cannot be, and are to run. */
+/* Fetches the values that are wanted.  Where one cannot be fetched its step is
+ * to run; true: there was such a step. */
 static bool fetch_all(Keeper *k, StepPlan *plan) {
   const Depends *d = &k->depends;
   bool more = false;

@@ -8,6 +8,7 @@
 #include "base/source.h"
 #include "include/rly.h"
 
+/* Seconds: what KeptRun.keep_over is where nobody says. */
 #define KEEP_OVER 0.05
 
 typedef struct KeptRun {
@@ -16,11 +17,11 @@ typedef struct KeptRun {
   size_t was_len;
   const rly_function *entry; /* is called after the values, in the place of
                                 expressions; or NULL */
-  double keep_over; /* values are kept that took more seconds than this; 0: than
+  double keep_over; /* the value of a step that took more seconds is kept; 0:
                        KEEP_OVER */
   bool cells;       /* session_follow_cells() has been called */
   char *now; /* what this one leaves, `now_len` bytes; owned: free() it.  NULL:
-                memory ran out */
+                there was no memory for it, which does not end the run */
   size_t now_len;
   size_t steps, run; /* how many steps the program has, and how many ran */
   /* Receives the value of an expression, which stands at `place`, or of the
@@ -29,9 +30,9 @@ typedef struct KeptRun {
   void *data;
 } KeptRun;
 
-/* The most bytes that a run leaves after the first line: 16 MB, or an eighth of
- * a lower limit of memory. */
-enum { KEPT_HEAD = 80 }; /* of the first line */
+enum { KEPT_HEAD = 80 }; /* the most bytes of the first line that is left */
+/* The most bytes that follow the first line: 16 MB, or an eighth of the limit
+ * of memory where that is less. */
 size_t kept_most(const rly_session *s);
 
 /* As rly_session_run, or rly_session_call_bound with an entry, for a session

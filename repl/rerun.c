@@ -206,8 +206,8 @@ static void *stop_at_change(void *rerun) {
   return NULL;
 }
 
-/* --kept: what was left in a file, which another process may have written.  One
- * that is not there holds nothing of use, nor does one larger than a run
+/* Reads the file of --kept, which another process may have written.  Nothing is
+ * taken from a file that is not there, or that is larger than what a run
  * leaves. False after reporting. */
 static bool read_kept(Rerun *r, rly_session *s, const char *path) {
   struct stat there;

@@ -103,7 +103,7 @@ typedef struct PackedCell {
 
 typedef struct StatePacker {
   Session *session;
-  Mem *mem; /* what the work takes; `exhausted` when it ran out */
+  Mem *mem; /* for all but values and texts; exhausted when memory ran out */
   Diags *diags;
   Arena *arena; /* the texts */
   VEC(PackedCell) cells;

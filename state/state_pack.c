@@ -84,7 +84,7 @@ static bool find_shared(Writer *w, Obj *content) {
   VEC(Obj *) stack;
   VEC_INIT(&stack, w->packer->mem);
   VEC_PUSH(&stack, content);
-  /* An object is a byte of the skeletons, at least. */
+  /* Each object takes at least one byte of a skeleton. */
   size_t most = w->packer->most ? w->packer->most : SIZE_MAX, count = 0;
   while (stack.len && count++ < most && goes_on(w)) {
     Obj *o = VEC_POP(&stack);

@@ -37,8 +37,8 @@ struct TeamSum {
   int sent;        /* of `mine`, from the bottom */
   uint8_t **rooms; /* of `bytes` each */
   int room_count;
-  /* My slice of other processes' nodes: the calls that receive its pieces have
-   * the numbers from 0 on, and of each node as many as pieces() says. */
+  /* This process' slice of each node of the others.  Piece i of the n-th of
+   * these is received by call number n * pieces() + i (team.h). */
   uint8_t *slices;
   size_t slice_room;
   uint8_t *total;
@@ -74,13 +74,14 @@ static size_t piece_size(const TeamSum *s, int rank, size_t i) {
   return left < s->team->piece ? left : s->team->piece;
 }
 
-/* Begin to send a slice to a process, or to receive one of a process. */
+/* Begins to send process `to` its slice. */
 static void send_slice(const TeamSum *s, int to, int tag,
                        const uint8_t *slice) {
   for (size_t i = 0; i < pieces(s, to); i++)
     s->team->send(to, tag, slice + i * s->team->piece, piece_size(s, to, i));
 }
 
+/* Begins to receive the slice of process `rank`. */
 static void receive_slice(const TeamSum *s, int rank, int from, int tag,
                           uint8_t *slice) {
   for (size_t i = 0; i < pieces(s, rank); i++)
@@ -204,7 +205,7 @@ static bool make_rooms(TeamSum *s) {
     }
   if (!s->total) {
     s->total = bytes_new(s->bytes);
-    /* Nothing is added between the parts. */
+    /* The bytes between the parts are sent, but nothing sets them. */
     if (s->total) memset(s->total, 0, s->bytes);
   }
   if (count * apart > s->slice_room || !s->slices) {
@@ -306,7 +307,7 @@ static void add_piece(TeamSum *s, size_t i) {
   const Team *team = s->team;
   size_t at = i * team->piece, size = piece_size(s, team->rank, i);
   size_t begin = slice_begin(s, team->rank) + at, used = 0;
-  size_t number = i; /* of the call that receives it of the next node */
+  size_t number = i; /* of the call that receives this piece of the next node */
   uint8_t *total = s->total + begin;
   Stack all = {.count = 0}, nodes;
   for (int r = 0; r < team->size; r++) {

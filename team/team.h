@@ -15,8 +15,8 @@
  * while the process goes on with its next shard.  Of each, every process gets
  * one slice of the elements, adds that up the tree, and sends the sum to all:
  * so each sends and receives about twice what it has, as in an all-reduce.  A
- * slice travels in pieces, each of which is added and sent on while it is still
- * in the cache. */
+ * slice is sent in pieces: each piece is added, and its sum sent on, while it
+ * is still in the cache. */
 #ifndef TEAM_TEAM_H
 #define TEAM_TEAM_H
 
@@ -33,12 +33,12 @@ typedef struct Team {
   size_t piece;   /* the most bytes of a message, a multiple of TEAM_ALIGN */
   /* Begin to send to or receive from another process.  The bytes stay where
    * they are, and sent ones as they are, until wait() returns.  What meets is
-   * of one `tag`, 0 or more, in the order of the calls.  The number of calls of
-   * both since wait() tells what wait_for() waits for. */
+   * of one `tag`, 0 or more, in the order of the calls.  The calls of both are
+   * counted from 0 on, and from 0 again after wait(). */
   void (*send)(int to, int tag, const void *data, size_t bytes);
   void (*receive)(int from, int tag, void *data, size_t bytes);
   void (*progress)(void);       /* lets go on what was begun */
-  void (*wait_for)(int number); /* until this call, counted from 0, is done */
+  void (*wait_for)(int number); /* until the call of this number is done */
   void (*wait)(void);           /* until all calls are done */
   /* Ends all processes of the team, also those that wait. */
   void (*abort)(int status);

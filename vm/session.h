@@ -91,7 +91,7 @@ bool session_function(Session *s, const Global *g, Value *out);
 
 /* A session's value of `let @x` (borrowed); false before it was evaluated. */
 bool session_value(const Session *s, const Global *g, Value *out);
-/* Sets it.  False when memory runs out. */
+/* Sets that value to `v`, which is consumed; false when memory runs out. */
 bool session_define_take(Session *s, const Global *g, Value v);
 
 typedef struct SessionStats {

@@ -8,8 +8,8 @@
 
 #include "team/team.h"
 
-/* Of 64 KB to 2 MB, the size with which sums took the least time (`make
- * bench-mpi`). */
+/* Bytes.  Of sizes from 64 KB to 2 MB, sums took the least time with this one
+ * (`make bench-mpi`). */
 enum { PIECE = 1 << 20 };
 
 static MPI_Request *begun;

@@ -136,8 +136,7 @@ runs($cells, sub { s/%b, 12/%b, 1 \/ 0/ }, 4, 'a mistake');
 @how = ();
 is((again())[1], 12, 'what was kept without cells is of no use with them');
 
-# Values that took long are kept.  Of a value that is not data, and of one that
-# takes no time, nothing is; the latter is told by --keep-over.
+# The value of a step that took longer than --keep-over is kept, if it is data.
 my $slow = <<'END_OF_TEXT';
 def @count(%n: int32, %i: int32) -> int32 {
   if (%n == 0) { %i } else { @count(%n - 1, bitwise_xor(%i * 5, %n)) }
@@ -156,7 +155,7 @@ runs($slow, sub { s/, %slow\);/, 2);/ }, 4,
      'what needs it runs, and its cell');
 @how = ('--keep-over', 1000);
 runs($slow, sub { s/0 \+ %slow/0 - %slow/ }, 3, 'no value took so long');
-@how = ('--keep-over', '0.0000001');
+@how = ('--keep-over', '1e-9');
 my @values = (
   '3', '2.5f', 'True', 'cast(-0f / 0f, dtype="float16")', '()',
   'cast([1, 7, -8], dtype="int4")', 'cast([1f, 2.5f], dtype="bfloat16")',
@@ -255,7 +254,7 @@ for (1 .. 20) {
   is((again($text))[0]{out}, $run->{out}, 'one that is cut');
 }
 # Elements and skeletons of values are among the bytes.
-@how = ('--cells', '--keep-over', '0.0000001');
+@how = ('--cells', '--keep-over', '1e-9');
 my $damaged = $cells . $all_kinds . '(' . join(', ', @used) . ");\n";
 forget();
 again($damaged);
@@ -403,7 +402,7 @@ my $edits = $ENV{SWEEP} ? 4000 : is_release() ? 120 : 30;
 random_edits($edits);
 @how = '--cells';
 random_edits($edits);
-@how = ('--cells', '--keep-over', '0.0000001');
+@how = ('--cells', '--keep-over', '1e-9');
 random_edits($edits);
 
 # Programs of the tests, which do more: twice, and with another line in them.

@@ -117,8 +117,9 @@ static void evaluate(Dbg *d) {
                 (d->deadline > 0 && clock_seconds() > d->deadline);
   }
   show_tree(d);
+  char steps[STEPS_TEXT];
   if (stopped)
-    fprintf(stderr, "stopped after %llu steps\n", (unsigned long long)d->steps);
+    fprintf(stderr, "stopped after %s\n", steps_text(d->steps, steps));
   else if (step_fault(stepper_machine(d->stepper))->message) show_fault(d);
 }
 

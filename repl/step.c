@@ -78,15 +78,15 @@ static void begin_time(Walk *w) {
  * decides which: when the time is over as well, the limit is what is reported,
  * as it gives the exit status. */
 static StepStop stopped(Walk *w, StepStop stop) {
-  unsigned long long steps = stepper_number(w->stepper);
+  char steps[STEPS_TEXT];
   if (stop != STOP_ASKED) return stop;
+  steps_text(stepper_number(w->stepper), steps);
   if (!time_is_up(w)) {
-    step_say(&w->show, "stopped after %llu steps: interrupted", steps);
+    step_say(&w->show, "stopped after %s: interrupted", steps);
     return stop;
   }
-  step_say(&w->show,
-           "stopped after %llu steps: E0703: time limit of %g s reached", steps,
-           w->host->cli->limits.timeout);
+  step_say(&w->show, "stopped after %s: E0703: time limit of %g s reached",
+           steps, w->host->cli->limits.timeout);
   w->host->said = true;
   return STOP_LIMIT;
 }
@@ -363,23 +363,24 @@ static void all_steps(Walk *w) {
     if (goes_on(w->last) && asked_to_stop(w)) w->last = STOP_ASKED;
     w->last = stopped(w, w->last);
   }
-  if (goes_on(w->last) && !stepper_ended(w->stepper)) {
-    step_say(&w->show, "stopped after %llu steps; --steps N shows more",
-             (unsigned long long)stepper_number(w->stepper));
-  }
+  char steps[STEPS_TEXT];
+  if (goes_on(w->last) && !stepper_ended(w->stepper))
+    step_say(&w->show, "stopped after %s; --steps N shows more",
+             steps_text(stepper_number(w->stepper), steps));
 }
 
 /* Says why a page has no more steps. */
 static void add_end(Walk *w, StrBuf *out) {
-  unsigned long long steps = stepper_number(w->stepper);
+  char steps[STEPS_TEXT];
+  steps_text(stepper_number(w->stepper), steps);
   const StepFault *fault = step_fault(stepper_machine(w->stepper));
   if (!stepper_ended(w->stepper)) {
-    strbuf_addf(out, "Stopped after %llu steps; --steps N shows more.", steps);
+    strbuf_addf(out, "Stopped after %s; --steps N shows more.", steps);
   } else if (fault->message) {
-    strbuf_addf(out, "Stopped by %s, after %llu steps: %s.",
+    strbuf_addf(out, "Stopped by %s, after %s: %s.",
                 diag_code_text(fault->code), steps, fault->message);
   } else {
-    strbuf_addf(out, "The end, after %llu steps.", steps);
+    strbuf_addf(out, "The end, after %s.", steps);
   }
 }
 
@@ -392,6 +393,7 @@ static void page(Walk *w) {
   StepPage *page =
       stepper_page_new(w->stepper, cli->eval ? cli->eval : cli->words.items[0]);
   bool fits = page;
+  char steps[STEPS_TEXT];
   StrBuf why;
   strbuf_init(&why, p->ir->mem);
   begin_time(w);
@@ -404,9 +406,9 @@ static void page(Walk *w) {
   if (fits) add_end(w, &why);
   else
     strbuf_addf(&why,
-                "Stopped after %llu steps, for a page must be readable: --fold "
-                "KINDS leaves steps out.",
-                (unsigned long long)stepper_number(w->stepper));
+                "Stopped after %s, for a page must be readable: --fold KINDS "
+                "leaves steps out.",
+                steps_text(stepper_number(w->stepper), steps));
   const StrBuf *text =
       page ? stepper_page_end(page, strbuf_text(&why), w->host->versions)
            : NULL;

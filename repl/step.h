@@ -24,6 +24,10 @@ void step_show_whole(StepShow *w);
 /* Cells, one a line. */
 void step_show_cells(StepShow *w);
 
+/* `1 step` or `300 steps`, written to `text`. */
+enum { STEPS_TEXT = 32 };
+const char *steps_text(uint64_t count, char text[STEPS_TEXT]);
+
 /* A line about the steps themselves; a `note` in JSON. */
 void step_say(StepShow *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

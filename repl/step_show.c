@@ -253,10 +253,17 @@ static void show_json(StepShow *w) {
   end(w, &out);
 }
 
+const char *steps_text(uint64_t count, char text[STEPS_TEXT]) {
+  snprintf(text, STEPS_TEXT, "%llu step%s", (unsigned long long)count,
+           count == 1 ? "" : "s");
+  return text;
+}
+
 static void say_limit(StepShow *w) {
   const StepFault *fault = step_fault(stepper_machine(w->stepper));
-  step_say(w, "stopped after %llu steps: %s: %s",
-           (unsigned long long)stepper_number(w->stepper),
+  char steps[STEPS_TEXT];
+  step_say(w, "stopped after %s: %s: %s",
+           steps_text(stepper_number(w->stepper), steps),
            diag_code_text(fault->code), fault->message);
   w->host->said |= !mem_exhausted(w->host->program->mem);
 }

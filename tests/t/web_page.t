@@ -177,6 +177,24 @@ sub is_drawn {
 $page->after(run => sub { $page->click('[data-view=steps]') });
 like($page->js('document.getElementById("frame").srcdoc'),
      qr/How it is evaluated/, 'the stepper');
+
+# A view with a field: what is typed there decides what the view shows.
+sub ask {
+  my ($text) = @_;
+  $page->js('(() => { const e = document.getElementById("asked");'
+            . ' e.focus(); e.select() })()');
+  $page->type($text);
+}
+is(seen('#asks'), '--steps', 'the stepper has a field');
+ask('1');
+$page->after(run => sub { $page->key('Enter') });
+like($page->js('document.getElementById("frame").srcdoc'),
+     qr/Stopped after 1 step; --steps N shows more/, '... for how many steps');
+ask('many');
+$page->after(run => sub { $page->key('Enter') });
+like(seen('#text'), qr/--steps.* takes a whole number/s,
+     '... which is a number');
+
 $page->after(run => sub { $page->click('[data-view=passes]') });
 like($page->js('document.getElementById("frame").srcdoc'),
      qr/What each pass makes/, 'the passes');
@@ -186,12 +204,6 @@ $page->after(run => sub { $page->click('[data-view=passes]') });
 is(is_drawn(), 1, '... also after another view');
 
 # The field of the passes takes any pipeline, offers names, and is in the link.
-sub ask {
-  my ($text) = @_;
-  $page->js('(() => { const e = document.getElementById("asked");'
-            . ' e.focus(); e.select() })()');
-  $page->type($text);
-}
 is(seen('#asks'), 'Pipeline', 'the passes have a field');
 is($page->js('document.getElementById("asked").value'), '-O2', '... for them');
 ask('Inline,Fold');

@@ -118,9 +118,10 @@ function show_asks() {
 // Offers names for what is typed after the last comma or blank.  The module is asked
 // for the names when somebody first types.
 async function offer() {
-  const of = view, typed = byId('asked').value;
+  const of = view, typed = byId('asked').value, {names: words} = VIEWS[of].asks;
+  if (!words) return;
   const begun = /^.*[\s,]|/.exec(typed)[0];
-  listed[of] ??= engines.runner?.run(VIEWS[of].asks.names)
+  listed[of] ??= engines.runner?.run(words)
     .then((done) => JSON.parse(done.out).map(({name}) => name))
     .catch(() => { // the run was stopped
       delete listed[of];

@@ -7,8 +7,8 @@ import {gradient} from './gradient.js';
 // `draw` promises an element, or a text, of what is known of the program;
 // `follows` says that it depends on the cursor's line.  A view that `asks` has a
 // field: `label` stands before it, `first` is its text at first, and `words` takes its
-// text as the third argument.  The command `names` prints, as JSON, what the text may
-// name.
+// text as the third argument.  The command `names`, if there is
+// one, prints as JSON what the text may name.
 const OUT = '/view.html';
 
 // `-O1`, `Inline,FoldConstant` or `Inline, FoldConstant`, and further flags of
@@ -25,8 +25,10 @@ export const VIEWS = {
   values: {title: 'Output', empty: 'Values stand beside their lines.'},
   steps: {
     title: 'Steps', made: [OUT],
-    words: (file, given) => ['step', '--html', OUT, '--steps', '300', ...given,
-                              file],
+    // The page names this flag where there are more steps.
+    asks: {label: '--steps', first: '300'},
+    words: (file, given, asked) => ['step', '--html', OUT, '--steps', asked, ...given,
+                                    file],
   },
   passes: {
     title: 'Passes', made: [OUT],

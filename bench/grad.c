@@ -81,28 +81,20 @@ static const Figure figures[] = {
 enum { FIGURES = sizeof figures / sizeof *figures };
 
 /* The number first, if there is one, then the tensors. */
-static bool start(Guest *g, const Figure *f, const char *entry) {
-  if (!guest_start(g, "bench/grad.rly", entry)) return false;
+static bool start(Guest *g, const Figure *f, const char *entry, size_t tape) {
+  GuestLimits limits = {.tape_memory = tape};
+  if (!guest_start_within(g, "bench/grad.rly", entry, limits)) return false;
   if (f->number >= 0) guest_int(g, f->number);
   for (int i = 0; i < ARGS && f->shapes[i][0]; i++)
     guest_tensor(g, f->shapes[i]);
   return true;
 }
 
-/* Limits the tape, if that is asked for. */
-static bool limit_tape(const Guest *g, size_t bytes) {
-  rly_options limits = {.size = sizeof limits};
-  if (!bytes) return true;
-  if (rly_session_limits(g->session, &limits) != RLY_OK) return false;
-  limits.tape_memory = bytes;
-  return rly_session_set_limits(g->session, &limits) == RLY_OK;
-}
-
 /* Rows are measured one after the other, since a call may take a second. */
 static bool measure(const Figure *f) {
   Guest value, gradient;
-  bool ok = start(&value, f, f->value);
-  ok = start(&gradient, f, f->gradient) && limit_tape(&gradient, f->tape) && ok;
+  bool ok = start(&value, f, f->value, 0);
+  ok = start(&gradient, f, f->gradient, f->tape) && ok;
   Work works[2] = {{.run = guest_call, .data = &gradient},
                    {.run = guest_call, .data = &value, .beside = works}};
   if (ok) bench_turns(works, 2);

@@ -32,7 +32,15 @@ static void note_print(void *data, const char *text, size_t len) {
 }
 
 bool guest_start(Guest *g, const char *file, const char *entry) {
-  *g = (Guest){.cx = rly_context_new(NULL), .entry = entry};
+  return guest_start_within(g, file, entry, (GuestLimits){0});
+}
+
+bool guest_start_within(Guest *g, const char *file, const char *entry,
+                        GuestLimits limits) {
+  const rly_options of_context = {.size = sizeof of_context,
+                                  .threads = limits.threads,
+                                  .tape_memory = limits.tape_memory};
+  *g = (Guest){.cx = rly_context_new(&of_context), .entry = entry};
   if (!g->cx) return false;
   g->program = rly_program_new(g->cx);
   if (rly_program_add_file(g->program, file, 0) != RLY_OK) return refused(g);

@@ -21,9 +21,16 @@ typedef struct Guest {
   _Atomic bool printed; /* set by a call when it prints; limits.c clears it */
 } Guest;
 
-/* Loads a file; false after printing why it is refused.  guest_end() is due in
- * either case. */
+/* Loads a file, to be called on these many threads, where a tape may have so
+ * many bytes; 0: as is usual.  False after printing why it is refused.
+ * guest_end() is due in either case. */
+typedef struct GuestLimits {
+  int threads;
+  size_t tape_memory;
+} GuestLimits;
 bool guest_start(Guest *g, const char *file, const char *entry);
+bool guest_start_within(Guest *g, const char *file, const char *entry,
+                        GuestLimits limits);
 void guest_end(Guest *g);
 
 /* Adds an argument: an int32, or numbers around 0 in a shape that ends at its

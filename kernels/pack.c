@@ -17,6 +17,8 @@
 #include "kernels/pack.h"
 
 #include "kernels/drive/product.h"
+#include "kernels/kernel.h"
+#include "kernels/parallel.h"
 
 typedef struct Form {
   BufferExtra extra;
@@ -79,25 +81,44 @@ static bool bytes_of(const Buffer *buffer, const Matrix *b, int64_t k,
  *
  * so a product reads all of it in ascending order.  Copied in squares of PANEL
  * x PANEL, since a source with long strides would else lose each cache line
- * before it is used up.  False when `stop` was set. */
-static bool fill_panels(const Matrix *b, int64_t k, int64_t n, float *panels,
-                        const _Atomic int *stop) {
-  Panels from = panels_of_matrix(b);
-  for (int64_t column = 0; column < n; column += PANEL) {
-    if (stop && atomic_load_explicit(stop, memory_order_relaxed)) return false;
-    int columns = n - column < PANEL ? (int)(n - column) : PANEL;
+ * before it is used up.  Threads share the panels. */
+typedef struct Filling {
+  const OpCall *call;
+  const Matrix *b;
+  int64_t k, n;
+  float *panels;
+} Filling;
+
+static bool fill_share(const void *data, const Share *share) {
+  const Filling *f = data;
+  Panels from = panels_of_matrix(f->b);
+  for (int64_t i = share->from; i < share->to; i++) {
+    if (op_stopped(f->call)) return false;
+    int64_t column = i * PANEL, left = f->n - column;
+    int columns = left < PANEL ? (int)left : PANEL;
     int width = panel_width(columns);
-    for (int64_t row = 0; row < k; row += PANEL) {
-      int rows = k - row < PANEL ? (int)(k - row) : PANEL;
+    for (int64_t row = 0; row < f->k; row += PANEL) {
+      int rows = f->k - row < PANEL ? (int)(f->k - row) : PANEL;
       from.fill(from.source, row, rows, column, columns,
-                panels + column * k + row * width);
+                f->panels + column * f->k + row * width);
     }
   }
   return true;
 }
 
-static Form *form_new(const Buffer *buffer, const Matrix *b, int64_t k,
-                      int64_t n, Mem *mem, const _Atomic int *stop) {
+/* False when `stop` was set. */
+static bool fill_panels(const OpCall *call, const Matrix *b, int64_t k,
+                        int64_t n, float *panels) {
+  enum { PICOSECONDS = 500 }; /* for an element */
+  double time = 1e-3 * PICOSECONDS * (double)k * (double)n;
+  int64_t count = (n + PANEL - 1) / PANEL;
+  return parallel_run(call, parallel_threads(call, count, time), count,
+                      fill_share, &(Filling){call, b, k, n, panels});
+}
+
+static Form *form_new(const OpCall *call, const Buffer *buffer, const Matrix *b,
+                      int64_t k, int64_t n) {
+  Mem *mem = call->heap->mem;
   size_t bytes;
   if (!bytes_of(buffer, b, k, n, &bytes)) return NULL;
   Form *f = mem_alloc(mem, sizeof *f);
@@ -112,7 +133,7 @@ static Form *form_new(const Buffer *buffer, const Matrix *b, int64_t k,
               .column_step = b->column_step,
               .packed = {mem_alloc_aligned(mem, bytes), bytes, false}};
   if (!f->packed.panels) return mem_free(mem, f, sizeof *f), NULL;
-  if (fill_panels(b, k, n, f->packed.panels, stop)) return f;
+  if (fill_panels(call, b, k, n, f->packed.panels)) return f;
   return form_free(f), NULL;
 }
 
@@ -135,15 +156,15 @@ static Form *publish(Buffer *buffer, Form *own, void *head, const Matrix *b) {
   }
 }
 
-Packed *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
-                  Mem *mem, const _Atomic int *stop) {
+Packed *pack_find(const OpCall *call, Buffer *buffer, const Matrix *b,
+                  int64_t k, int64_t n) {
   void *head = atomic_load(&buffer->packed);
   if (!head &&
       atomic_compare_exchange_strong(&buffer->packed, &head, (void *)&used))
     return NULL;
   Form *f = find(head, b, k, n);
   if (f) return &f->packed;
-  Form *own = form_new(buffer, b, k, n, mem, stop);
+  Form *own = form_new(call, buffer, b, k, n);
   return own ? &publish(buffer, own, head, b)->packed : NULL;
 }
 

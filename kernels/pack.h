@@ -7,6 +7,7 @@
 #ifndef KERNELS_PACK_H
 #define KERNELS_PACK_H
 
+#include "kernels/call.h"
 #include "kernels/isa.h"
 
 typedef struct Packed {
@@ -17,9 +18,9 @@ typedef struct Packed {
 
 /* The packed form of b[k, n], whose elements are in `buffer`.  NULL when this
  * is the first use, when memory is short, or when `stop` was set.  It belongs
- * to the buffer. */
-Packed *pack_find(Buffer *buffer, const Matrix *b, int64_t k, int64_t n,
-                  Mem *mem, const _Atomic int *stop);
+ * to the buffer.  Of the call only heap, stop, threads and crowd are read. */
+Packed *pack_find(const OpCall *call, Buffer *buffer, const Matrix *b,
+                  int64_t k, int64_t n);
 
 /* Shall this product read the panels from last to first?  When they exceed the
  * cache, every second product does, and so starts with the panels that the one

@@ -530,9 +530,8 @@ bool product_by_panels(OpCall *call, const Product *p) {
   Product own = p->n < COLUMNS_FEW && p->m > p->n ? turned(p) : *p;
   Matrix b = own.b;
   Panels panels = panels_of_matrix(&b);
-  Packed *packed = own.weights ? pack_find(own.weights, &b, own.k, own.n,
-                                           call->heap->mem, call->stop)
-                               : NULL;
+  Packed *packed =
+      own.weights ? pack_find(call, own.weights, &b, own.k, own.n) : NULL;
   if (packed) panels.packed = packed->panels;
   if (packed) panels.backwards = pack_backwards(packed);
   if (!is_own(own.a.dtype) || !is_own(own.out.dtype))

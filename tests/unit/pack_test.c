@@ -31,11 +31,13 @@ static float panel_at(const float *panels, int64_t rows, int64_t columns,
   return panels[start * rows + k * width + n - start];
 }
 
-static void check_panels(Heap *h, int64_t rows, int64_t columns, bool turned) {
+static void check_panels(Heap *h, int64_t rows, int64_t columns, bool turned,
+                         int threads) {
   Tensor *t = turned ? ramp(h, columns, rows) : ramp(h, rows, columns);
   Matrix b = matrix_of(t, turned);
-  assert_null(pack_find(t->buffer, &b, rows, columns, h->mem, NULL));
-  Packed *packed = pack_find(t->buffer, &b, rows, columns, h->mem, NULL);
+  const OpCall call = {.heap = h, .threads = threads};
+  assert_null(pack_find(&call, t->buffer, &b, rows, columns));
+  Packed *packed = pack_find(&call, t->buffer, &b, rows, columns);
   assert_non_null(packed);
   for (int64_t k = 0; k < rows; k++)
     for (int64_t n = 0; n < columns; n++) {
@@ -43,8 +45,7 @@ static void check_panels(Heap *h, int64_t rows, int64_t columns, bool turned) {
       float x = panel_at(packed->panels, rows, columns, k, n);
       assert_true(x == (float)ordinal);
     }
-  assert_ptr_equal(pack_find(t->buffer, &b, rows, columns, h->mem, NULL),
-                   packed);
+  assert_ptr_equal(pack_find(&call, t->buffer, &b, rows, columns), packed);
   assert_false(buffer_writable(t->buffer));
   tensor_drop(h, t);
 }
@@ -57,9 +58,10 @@ static void test_panels(void **state) {
   static const int64_t shapes[][2] = {
       {1, 1}, {3, 15}, {70, 64}, {129, 65}, {5, 200}, {64, 128},
   };
+  check_panels(&h, 700, 1000, true, 2); /* long enough to be shared */
   for (size_t i = 0; i < LENGTH(shapes); i++) {
-    check_panels(&h, shapes[i][0], shapes[i][1], false);
-    check_panels(&h, shapes[i][0], shapes[i][1], true);
+    check_panels(&h, shapes[i][0], shapes[i][1], false, 1);
+    check_panels(&h, shapes[i][0], shapes[i][1], true, 1);
   }
   heap_done(&h);
   unit_mem_done(&mem);
@@ -73,13 +75,14 @@ static void test_geometries(void **state) {
   heap_init(&h, unit_mem(&mem));
   Tensor *t = ramp(&h, 40, 30);
   ops_pack(t);
+  const OpCall call = {.heap = &h};
   Matrix straight = matrix_of(t, false), turned = matrix_of(t, true);
-  Packed *one = pack_find(t->buffer, &straight, 40, 30, &mem, NULL);
-  Packed *other = pack_find(t->buffer, &turned, 30, 40, &mem, NULL);
+  Packed *one = pack_find(&call, t->buffer, &straight, 40, 30);
+  Packed *other = pack_find(&call, t->buffer, &turned, 30, 40);
   assert_non_null(one);
   assert_non_null(other);
   assert_ptr_not_equal(one, other);
-  assert_ptr_equal(pack_find(t->buffer, &straight, 40, 30, &mem, NULL), one);
+  assert_ptr_equal(pack_find(&call, t->buffer, &straight, 40, 30), one);
   tensor_drop(&h, t);
   heap_done(&h);
   unit_mem_done(&mem);
@@ -93,10 +96,11 @@ static void test_repeated(void **state) {
   heap_init(&h, unit_mem(&mem));
   Tensor *t = ramp(&h, 2, 2);
   Matrix b = {.dtype = DT_FLOAT32, .data = t->data};
+  const OpCall call = {.heap = &h};
   ops_pack(t);
   assert_null(
-      pack_find(t->buffer, &b, (int64_t)1 << 40, (int64_t)1 << 40, &mem, NULL));
-  assert_null(pack_find(t->buffer, &b, 100, 100, &mem, NULL));
+      pack_find(&call, t->buffer, &b, (int64_t)1 << 40, (int64_t)1 << 40));
+  assert_null(pack_find(&call, t->buffer, &b, 100, 100));
   tensor_drop(&h, t);
   heap_done(&h);
   unit_mem_done(&mem);
@@ -109,7 +113,7 @@ static void pack_once(Mem *mem) {
   if (t) {
     Matrix b = matrix_of(t, true);
     ops_pack(t);
-    pack_find(t->buffer, &b, 20, 20, mem, NULL);
+    pack_find(&(OpCall){.heap = &h}, t->buffer, &b, 20, 20);
     tensor_drop(&h, t);
   }
   heap_done(&h);

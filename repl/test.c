@@ -186,6 +186,20 @@ static void print_commented(const char *head, const char *text) {
     printf("#   %.*s\n", (int)strcspn(text, "\n"), text);
 }
 
+/* Whoever expects an error should see whether it came up where they thought. */
+static const char *expected_head(const TestCase *c) {
+  if (c->kind == EXPECT_ERROR) return "expected to be refused, saying:";
+  if (c->kind == EXPECT_RUNTIME) return "expected a runtime error, saying:";
+  return "expected:";
+}
+
+static const char *found_head(const TestCase *c, const Outcome *o) {
+  bool error = c->kind == EXPECT_ERROR || c->kind == EXPECT_RUNTIME;
+  if (!error || o->status == RLY_OK) return "found:";
+  return o->status == RLY_REFUSED ? "found that it was refused:"
+                                  : "found a runtime error:";
+}
+
 /* The line reported is the one an editor should jump to: that of the
  * expectation. */
 static void report(TestRun *t, const char *path, const TestCase *c,
@@ -196,8 +210,9 @@ static void report(TestRun *t, const char *path, const TestCase *c,
   printf("%sok %d - %s:%d\n", ok ? "" : "not ", ++t->points, path, line);
   if (ok) return;
   t->failures++;
-  if (c->expected.text) print_commented("expected:", c->expected.text);
-  print_commented("found:", o->status == RLY_OK ? o->output : o->diagnostics);
+  if (c->expected.text) print_commented(expected_head(c), c->expected.text);
+  print_commented(found_head(c, o),
+                  o->status == RLY_OK ? o->output : o->diagnostics);
 }
 
 /* --- Promoting ---------------------------------------------------------- */

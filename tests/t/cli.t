@@ -584,6 +584,11 @@ gives(rly('test', $wrong), 1, qr/^not ok 1 .*^ok 2 /ms, qr//,
       'an expectation that fails');
 gives(rly('test', '--promote', $wrong), 0, qr//, '', 'test --promote');
 is(slurp($wrong), $cases, 'writes what was found');
+my $kinds = program("1 / 0;\n// expect error: division\n"
+                    . "1 + 1f;\n// expect runtime error: float\n");
+gives(rly('test', $kinds), 1, qr/refused,\ saying:.*found\ a\ runtime\ error:
+        .*a\ runtime\ error,\ saying:.*found\ that\ it\ was\ refused:/msx,
+      qr//, '... says which kind of error came up');
 
 # A page of commands, with a session that continues from block to block.
 my $page = spew(scratch('page.md'), <<'MD');

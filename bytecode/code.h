@@ -58,7 +58,8 @@ typedef struct OpSite {
   int out_count;                          /* tensors produced */
   struct Derivative *_Atomic derivatives; /* added to under the lock */
   bool gives_tuple;
-  bool sets_row; /* scatter_nd of one row, whose number is a scalar */
+  /* scatter_nd of one row, whose number is a scalar */
+  enum { ROW_NONE, ROW_SET, ROW_ADDED } row;
   const Type *const *out_types; /* rank 0: the bits are taken */
   const Span *places; /* of the call's operands, a tuple being one, where some
                          hold attributes; else NULL */

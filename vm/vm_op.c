@@ -17,6 +17,7 @@
  * drops them. */
 #include <string.h>
 
+#include "kernels/drive/elementwise.h"
 #include "vm/op_plan.h"
 #include "vm/vm.h"
 
@@ -258,31 +259,50 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
 
 /* --- Rows in place ------------------------------------------------------- */
 
-enum { ROW_NEAR = 1 << 16 }; /* elements that are copied at once */
+/* Elements that are copied at once, and added: threads may share more. */
+enum { ROW_NEAR = 1 << 16, ROW_ADDS = 1 << 12 };
 
-/* The bytes of `row` where it has the shape of y's, and both tensors are runs
- * of elements; else 0.  Walks the axes from the last: each stride must be the
- * product of the lengths after it, in both tensors.  0 also for a row that is
- * too large to copy without looking at the stop flag, and for an empty one. */
+/* The bytes of `row` where it has the shape of y's, or has an axis of length 1
+ * before that, and both tensors are runs of elements; else 0.  Walks the axes
+ * from the last: each stride must be the product of the lengths after it, in
+ * both tensors.  0 also for a row that is too large to copy without looking at
+ * the stop flag, and for an empty one. */
 static int64_t row_bytes(const Tensor *y, const Tensor *row) {
   int64_t n = 1;
-  if (y->rank != row->rank + 1 || y->dtype != row->dtype) return 0;
-  for (int i = row->rank - 1; i >= 0; i--) {
-    int64_t dim = row->shape[i];
-    bool dense = row->strides[i] == n && y->strides[i + 1] == n;
-    if (y->shape[i + 1] != dim || (dim != 1 && !dense)) return 0;
+  int more = row->rank - y->rank + 1; /* axes before those of y's row */
+  if (y->dtype != row->dtype || y->rank == 0 || more < 0 || more > 1 ||
+      (more == 1 && row->shape[0] != 1))
+    return 0;
+  for (int i = y->rank - 1; i > 0; i--) {
+    int own = i - 1 + more;
+    int64_t dim = row->shape[own];
+    bool dense = row->strides[own] == n && y->strides[i] == n;
+    if (y->shape[i] != dim || (dim != 1 && !dense)) return 0;
     if (__builtin_mul_overflow(n, dim, &n)) return 0;
   }
   if (y->shape[0] != 1 && y->strides[0] != n) return 0;
   return n <= ROW_NEAR ? n * (int64_t)dtype_size(y->dtype) : 0;
 }
 
-/* y[i] = row in place, as loops over time do at each step, without a call of
- * the kernel.  False: the kernel has to do it, or to refuse.  The conditions in
- * their order: y ends here and may be written; the row is not a part of y
- * itself; nobody else holds y or its buffer; the layouts agree; the index is in
- * range. */
-static bool set_row(Session *s, const OpSite *site, const uint16_t *list,
+/* to += row, by the kernel's own function; false: it has none for the dtype, or
+ * the row is long. */
+static bool add_row(char *to, const Tensor *row, int64_t bytes) {
+  StripFn add = strip_of(OP_ADD, row->dtype);
+  int64_t n = bytes / (int64_t)dtype_size(row->dtype);
+  return add && n <= ROW_ADDS &&
+         add(&(Strip){.n = n,
+                      .out = to,
+                      .out_step = 1,
+                      .in = {to, row->data},
+                      .step = {1, 1}}) == FAULT_NONE;
+}
+
+/* y[i] = row or y[i] += row in place, as loops over time do at each step,
+ * without a call of the kernel.  False: the kernel has to do it, or to refuse.
+ * The conditions in their order: y ends here and may be written; the row is not
+ * a part of y itself; nobody else holds y or its buffer; the layouts agree; the
+ * index is in range. */
+static bool put_row(Session *s, const OpSite *site, const uint16_t *list,
                     unsigned taken) {
   Tensor *y = s->regs[list[0]].tensor;
   const Tensor *row = s->regs[list[2]].tensor;
@@ -292,7 +312,8 @@ static bool set_row(Session *s, const OpSite *site, const uint16_t *list,
   int64_t at = bits_to_i64(site->sources[1].dtype, s->regs[list[1]]);
   if (!bytes || at < 0 || at >= y->shape[0]) return false;
   char *to = y->data + at * y->strides[0] * (int64_t)dtype_size(y->dtype);
-  memcpy(to, row->data, (size_t)bytes);
+  if (site->row == ROW_SET) memcpy(to, row->data, (size_t)bytes);
+  else if (!add_row(to, row, bytes)) return false;
   s->stats.tensors++;
   drop_taken(s, list, taken & ~1u);
   s->regs[list[site->source_count]].tensor = y;
@@ -303,7 +324,8 @@ static bool set_row(Session *s, const OpSite *site, const uint16_t *list,
  * other means; then the flag is put down again. */
 bool vm_op(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
-  if (site->sets_row && set_row(s, site, ins_list(pc), pc->a)) return true;
+  if (site->row != ROW_NONE && put_row(s, site, ins_list(pc), pc->a))
+    return true;
   Operands o;
   bool ok = operands_init(s, site, &o)
                 ? run_site(s, site, ins_list(pc), pc->a, &o)

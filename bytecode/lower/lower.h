@@ -377,10 +377,12 @@ void token_leave(Lower *l, size_t mark);
 /* Does it hold so many values at a time that it should be lowered as wide?
  * Asked of the list (spill.c). */
 bool lower_is_wide(Lower *l);
-void tuple_pass(Lower *l);             /* tuples.c */
-void stretch_pass(Lower *l);           /* stretch.c */
-void chain_pass(Lower *l);             /* chain.c */
-void view_pass(Lower *l);              /* views.c: after chains */
+void tuple_pass(Lower *l);   /* tuples.c */
+void stretch_pass(Lower *l); /* stretch.c */
+void chain_pass(Lower *l);   /* chain.c */
+void view_pass(Lower *l);    /* views.c: after chains */
+/* Does it make a tensor of one element of a scalar in a register? */
+bool is_scalar_view(const OpSite *site);
 void spill_pass(Lower *l);             /* spill.c */
 void own_pass(Lower *l);               /* own.c */
 bool may_stop(const Lower *l, int op); /* is a run ever left there? */

@@ -1,7 +1,7 @@
-/* Views that one operator reads are made by that operator on the C stack: a
- * tensor with axes of length 1 more (expand_dims), or a scalar as a tensor
- * of one element (reshape).  Neither can fail, so it does not matter when
- * they are made. */
+/* Views are made on the C stack by the operators that read them: a tensor with
+ * axes of length 1 more (expand_dims), which one operator reads, or a scalar as
+ * a tensor of one element (reshape).  Neither can fail, so it does not matter
+ * when they are made. */
 #include "bytecode/lower/lower.h"
 
 typedef struct RegUse {
@@ -30,13 +30,18 @@ static int scalar_rank(const OpSite *site) {
   return to->rank;
 }
 
+bool is_scalar_view(const OpSite *site) {
+  return site && !site->open && site->source_count == 1 &&
+         site->op->view == VIEW_RESHAPE && site->sources[0].kind == FROM_BITS &&
+         scalar_rank(site) > 0;
+}
+
 static bool is_view(const OpSite *site) {
+  if (is_scalar_view(site)) return true;
   if (!site || site->open || site->source_count != 1) return false;
   const OpSource *from = &site->sources[0];
-  if (site->op->view == VIEW_AXES)
-    return from->kind == FROM_TENSOR && from->view.rank == 0;
-  return site->op->view == VIEW_RESHAPE && from->kind == FROM_BITS &&
-         scalar_rank(site) > 0;
+  return site->op->view == VIEW_AXES && from->kind == FROM_TENSOR &&
+         from->view.rank == 0;
 }
 
 /* The axes that are put in: `count` from `axis` on. */
@@ -52,13 +57,14 @@ static SourceView view_of(const OpSite *site) {
 
 /* --- The walk ----------------------------------------------------------- */
 
-/* The instruction that makes the view in `r`, if it stands in this block,
- * `r` is read once, and the view's source has not been set since; else NULL. */
+/* The instruction that makes the view in `r`, if it stands in this block, the
+ * view's source has not been set since, and `r` is read once more or its source
+ * is a scalar, which is not owned; else NULL. */
 static const Ins *view_in(const Views *v, Reg r) {
   const RegUse *u = &v->uses[r];
-  if (u->view == 0 || u->view != u->set || u->view <= v->block || u->reads != 1)
-    return NULL;
+  if (u->view == 0 || u->view != u->set || u->view <= v->block) return NULL;
   const Ins *i = &v->l->list.data[u->view - 1];
+  if (u->reads != 1 && !is_scalar_view(ins_op_site(i))) return NULL;
   return v->uses[item(v, i, 0)->reg].set < u->view ? i : NULL;
 }
 
@@ -69,8 +75,8 @@ static void read_through(Views *v, Ins *i, OpSite *site, int k) {
   const OpSite *from = ins_op_site(view);
   sources[k] = from->sources[0];
   sources[k].view = view_of(from);
+  if (--v->uses[operand->reg].reads == 0) view->op = PSEUDO_nothing;
   operand->reg = item(v, view, 0)->reg;
-  view->op = PSEUDO_nothing;
 }
 
 static bool reads_view(const Views *v, const Ins *i, const OpSite *site) {
@@ -79,15 +85,22 @@ static bool reads_view(const Views *v, const Ins *i, const OpSite *site) {
   return false;
 }
 
-/* Is it y[i] = row?  Then the index is a scalar seen as [1, 1] and the row
- * is seen as (1, ...). */
-static bool sets_row(const OpSite *site) {
-  const OpSource *index = &site->sources[1], *row = &site->sources[2];
-  return site->op->sets_rows && attr_word(site->attrs, ATTR_mode) == 0 &&
-         site->sources[0].kind == FROM_TENSOR &&
-         site->sources[0].view.rank == 0 && index->kind == FROM_BITS &&
-         index->view.rank == 2 && row->kind == FROM_TENSOR &&
-         row->view.rank > 0 && row->view.axis == 0 && row->view.count == 1;
+/* Is the source (1, ...), or seen as that? */
+static bool is_one_row(const OpSource *row) {
+  if (row->kind != FROM_TENSOR) return false;
+  if (row->view.rank > 0) return row->view.axis == 0 && row->view.count == 1;
+  return row->type->rank > 0 && dim_is(row->type->dims[0], 1);
+}
+
+/* Is it y[i] = row, or y[i] += row?  Then the index is a scalar seen as [1, 1]
+ * and the row is (1, ...).  The first words of the mode are update and add. */
+static int row_use(const OpSite *site) {
+  const OpSource *index = &site->sources[1];
+  int mode = site->op->sets_rows ? attr_word(site->attrs, ATTR_mode) : 2;
+  bool one = mode < 2 && site->sources[0].kind == FROM_TENSOR &&
+             site->sources[0].view.rank == 0 && index->kind == FROM_BITS &&
+             index->view.rank == 2 && is_one_row(&site->sources[2]);
+  return !one ? ROW_NONE : mode == 0 ? ROW_SET : ROW_ADDED;
 }
 
 /* Lets an operator make the views it reads.  Its site is changed in a copy,
@@ -103,7 +116,7 @@ static void add_op(Views *v, Ins *i) {
   site->sources = sources;
   for (int k = 0; k < site->source_count; k++)
     if (view_in(v, item(v, i, k)->reg)) read_through(v, i, site, k);
-  site->sets_row = sets_row(site);
+  site->row = row_use(site);
   i->words[0] = (uint64_t)(uintptr_t)site;
 }
 

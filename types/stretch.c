@@ -66,7 +66,12 @@ static const Expr *local(Writing *w, const Name *name) {
   return e;
 }
 
+static const Expr *view_of_scalar(Writing *w, int v);
+
+/* What the forward run found for value `v`. */
 static const Expr *value(Writing *w, int v) {
+  const Expr *view = view_of_scalar(w, v);
+  if (view) return view;
   w->reads[v] = true;
   return local(w, numbered(w, "value", v));
 }
@@ -114,6 +119,38 @@ static const Attr *attr_of(Writing *w, const char *name, AttrExpr value) {
   x->span = w->span;
   *a = (Attr){.name = name_of(w->p->names, name), .span = w->span, .value = x};
   return a;
+}
+
+/* [1, 1, ...] */
+static AttrExpr ones(Writing *w, int n) {
+  AttrExpr *one = ARENA_NEW(w->arena, AttrExpr);
+  const AttrExpr **items =
+      ARENA_ARRAY(w->arena, const AttrExpr *, (size_t)n + 1);
+  *one = (AttrExpr){
+      .kind = AX_INT, .span = w->span, .dtype = DTYPE_NONE, .integer = 1};
+  for (int i = 0; items && i < n; i++) items[i] = one;
+  return (AttrExpr){.kind = AX_LIST, .count = items ? n : 0, .items = items};
+}
+
+static bool is_all_ones(const Type *t) {
+  for (int i = 0; i < t->rank; i++)
+    if (!dim_is(t->dims[i], 1)) return false;
+  return true;
+}
+
+/* Value `v` where it is a scalar under another shape: made again, since the
+ * scalar is cheaper to save.  Else NULL. */
+static const Expr *view_of_scalar(Writing *w, int v) {
+  const Stretch *s = w->s;
+  const StretchOp *op = s->ops, *end = s->ops + s->op_count;
+  while (op < end && op->first != v) op++;
+  if (v < s->inputs || op == end || op->attrs->op->view != VIEW_RESHAPE ||
+      op->operand_count != 1 || s->types[op->operands[0]]->rank != 0 ||
+      !is_all_ones(s->types[v]))
+    return NULL;
+  const Expr *scalar = value(w, op->operands[0]);
+  const Attr *shape = attr_of(w, "newshape", ones(w, s->types[v]->rank));
+  return call_of(w, OP_RESHAPE, 1, &scalar, 1, shape);
 }
 
 /* --- What is wanted of a rule --------------------------------------------- */

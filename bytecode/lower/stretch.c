@@ -75,7 +75,10 @@ static bool is_plain_type(const Type *t) {
   return t->kind == TY_TENSOR && !t->any_rank;
 }
 
+/* A scalar of integers as a tensor, such as the number of a row that is set, is
+ * one as well: so the sweep makes it again, rather than that it is saved. */
 static bool can_be_member(const Ins *i) {
+  if (i->op == INS_op && is_scalar_view(site_of(i))) return true;
   if (i->op != INS_dual_op) return false;
   const OpSite *site = site_of(i);
   if (site->places || site->open || site->out_count == 0) return false;

@@ -274,7 +274,7 @@ static rly_status run_watched(Rerun *r, const rly_function *entry) {
   if (watches) pthread_join(watcher, NULL);
   bool whole = session_each_cell(s->vm, put_cell, r) &&
                !mem_exhausted(&r->host->cx->mem);
-  if (whole || status != RLY_OK) return status;
+  if (whole || (status != RLY_OK && status != RLY_RUNTIME)) return status;
   mem_raise_exhausted(s->mem); /* what is shown lacks something */
   return session_failed(s, RLY_LIMIT);
 }

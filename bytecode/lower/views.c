@@ -97,7 +97,7 @@ static bool is_one_row(const OpSource *row) {
 static int row_use(const OpSite *site) {
   const OpSource *index = &site->sources[1];
   int mode = site->op->sets_rows ? attr_word(site->attrs, ATTR_mode) : 2;
-  bool one = mode < 2 && site->sources[0].kind == FROM_TENSOR &&
+  bool one = mode < 2 && !site->open && site->sources[0].kind == FROM_TENSOR &&
              site->sources[0].view.rank == 0 && index->kind == FROM_BITS &&
              index->view.rank == 2 && is_one_row(&site->sources[2]);
   return !one ? ROW_NONE : mode == 0 ? ROW_SET : ROW_ADDED;

@@ -326,10 +326,11 @@ static const Expr *put_attrs(Making *m, const Expr *body) {
  *   if (rank_is(%x, n)) {E} else {F}
  *                        E or F, without a look at the other one; likewise
  *                        is($a, "word"), is($a, 1): an attribute, and
- *                        has_diagonals($equation, i), slices_rows(%x): does
- *                        strided_slice cut %x along axis 0 alone?, and
- *                        is_one_index(%i): is it known that %i has no more
- *                        than one column of indices?
+ *                        has_diagonals($equation, i), and slices_rows(%x):
+ *                        does strided_slice cut %x along axis 0 alone?
+ *   is_one_index(%i, E)  a condition: does the type of %i tell that it names
+ *                        one part, as gather_nd reads it?  If so, it is decided
+ *                        like those; else it is E
  */
 
 /* NULL: no operand, value or adjoint has this name. */
@@ -447,9 +448,10 @@ static bool slices_rows(Making *m, const Expr *e) {
          axis_from(dim_value(slice_axis(m->attrs, 0)), x->rank) == 0;
 }
 
-/* is_one_index(%i).  Of operators one by one dimensions are not known. */
+/* is_one_index(%i, E).  Where operators are differentiated one by one the
+ * dimensions are not known. */
 static bool is_one_index(Making *m, const Expr *e) {
-  const Type *t = e->count == 1 ? type_of(m, e->args[0]) : NULL;
+  const Type *t = e->count == 2 ? type_of(m, e->args[0]) : NULL;
   for (int i = 1; t && i < t->rank; i++)
     if (!dim_is(t->dims[i], 1)) return false;
   return t && t->rank > 0;
@@ -463,7 +465,7 @@ static int decided(Making *m, const Expr *e) {
   }
   if (calls(e, "has_diagonals")) return diagonals(m, e) >= 0;
   if (calls(e, "slices_rows")) return slices_rows(m, e);
-  if (calls(e, "is_one_index")) return is_one_index(m, e);
+  if (calls(e, "is_one_index")) return is_one_index(m, e) ? 1 : -1;
   bool is = calls(e, "is") && e->count == 2;
   const Name *name = is ? variable(e->args[0]) : variable(e);
   int at = name ? bound_attr(m, name) : -1;
@@ -488,6 +490,7 @@ static const Expr *expanded(Making *m, const Expr *e) {
     int way = decided(m, e->args[0]);
     return way < 0 ? NULL : e->args[way ? 1 : 2];
   }
+  if (calls(e, "is_one_index") && e->count == 2) return e->args[1];
   if (calls(e, "each")) return put_each(m, e);
   if (calls(e, "put")) return put_put(m, e);
   if (calls(e, "diagonals")) return put_diagonals(m, e);

@@ -68,7 +68,7 @@ holds('watch: allocations fail, in a program with @main', -s => 1,
 holds('watch: allocations fail, while cells are followed', -s => 41,
       -c => 'watch', file => 'tests/oom/cells.rly');
 holds('watch: allocations fail, of cells before a runtime error', -s => 1,
-      -c => "'watch --once --cells'",
+      exact => 1, -c => "'watch --once --cells'",
       file => 'tests/conformance/lang/erun_list_literal_element.rly');
 holds('watch: allocations fail, where all cells are shown', -s => 1,
       -c => 'watch', file => 'tests/conformance/lang/adt_kind_empty_later.rly');

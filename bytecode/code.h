@@ -40,6 +40,10 @@ typedef struct OpSource {
 
 enum { NO_PLAN = UINT32_MAX };
 
+/* Is it scatter_nd of one row, whose number is a scalar in a register?  The row
+ * is set, or added to the one that is there. */
+typedef enum RowUse { ROW_NONE, ROW_SET, ROW_ADDED } RowUse;
+
 typedef struct OpSite {
   const OpInfo *op;
   const Attrs *attrs;
@@ -58,8 +62,7 @@ typedef struct OpSite {
   int out_count;                          /* tensors produced */
   struct Derivative *_Atomic derivatives; /* added to under the lock */
   bool gives_tuple;
-  /* scatter_nd of one row, whose number is a scalar */
-  enum { ROW_NONE, ROW_SET, ROW_ADDED } row;
+  RowUse row;
   const Type *const *out_types; /* rank 0: the bits are taken */
   const Span *places; /* of the call's operands, a tuple being one, where some
                          hold attributes; else NULL */

@@ -183,6 +183,13 @@ const Type *type_substitute(TypeTable *t, const Type *type, int n,
 static inline bool type_is_scalar(const Type *t) {
   return t->kind == TY_TENSOR && t->rank == 0;
 }
+/* Is every dimension known to be 1? */
+static inline bool type_has_one_element(const Type *t) {
+  if (t->kind != TY_TENSOR || t->any_rank) return false;
+  for (int i = 0; i < t->rank; i++)
+    if (!dim_is(t->dims[i], 1)) return false;
+  return true;
+}
 static inline bool type_is_unit(const Type *t) {
   return t->kind == TY_TUPLE && t->count == 0;
 }

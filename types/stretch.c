@@ -66,12 +66,8 @@ static const Expr *local(Writing *w, const Name *name) {
   return e;
 }
 
-static const Expr *view_of_scalar(Writing *w, int v);
-
-/* What the forward run found for value `v`. */
-static const Expr *value(Writing *w, int v) {
-  const Expr *view = view_of_scalar(w, v);
-  if (view) return view;
+/* Value `v`, which the forward run saves. */
+static const Expr *saved(Writing *w, int v) {
   w->reads[v] = true;
   return local(w, numbered(w, "value", v));
 }
@@ -121,7 +117,9 @@ static const Attr *attr_of(Writing *w, const char *name, AttrExpr value) {
   return a;
 }
 
-/* [1, 1, ...] */
+/* --- Values --------------------------------------------------------------- */
+
+/* The list of n ones. */
 static AttrExpr ones(Writing *w, int n) {
   AttrExpr *one = ARENA_NEW(w->arena, AttrExpr);
   const AttrExpr **items =
@@ -132,24 +130,27 @@ static AttrExpr ones(Writing *w, int n) {
   return (AttrExpr){.kind = AX_LIST, .count = items ? n : 0, .items = items};
 }
 
-static bool is_all_ones(const Type *t) {
-  for (int i = 0; i < t->rank; i++)
-    if (!dim_is(t->dims[i], 1)) return false;
-  return true;
+/* The operator whose first result is value `v`; NULL: there is none. */
+static const StretchOp *op_of(const Stretch *s, int v) {
+  for (int i = 0; i < s->op_count; i++)
+    if (s->ops[i].first == v) return &s->ops[i];
+  return NULL;
 }
 
-/* Value `v` where it is a scalar under another shape: made again, since the
- * scalar is cheaper to save.  Else NULL. */
-static const Expr *view_of_scalar(Writing *w, int v) {
-  const Stretch *s = w->s;
-  const StretchOp *op = s->ops, *end = s->ops + s->op_count;
-  while (op < end && op->first != v) op++;
-  if (v < s->inputs || op == end || op->attrs->op->view != VIEW_RESHAPE ||
-      op->operand_count != 1 || s->types[op->operands[0]]->rank != 0 ||
-      !is_all_ones(s->types[v]))
-    return NULL;
-  const Expr *scalar = value(w, op->operands[0]);
-  const Attr *shape = attr_of(w, "newshape", ones(w, s->types[v]->rank));
+/* Is value `v` a scalar that was given the shape (1, ...)? */
+static bool is_shaped_scalar(const Stretch *s, int v) {
+  const StretchOp *op = op_of(s, v);
+  return op && op->attrs->op->view == VIEW_RESHAPE && op->operand_count == 1 &&
+         type_is_scalar(s->types[op->operands[0]]) &&
+         type_has_one_element(s->types[v]);
+}
+
+/* Value `v` of the forward run.  A scalar under another shape is made again,
+ * since the scalar is cheaper to save. */
+static const Expr *value(Writing *w, int v) {
+  if (!is_shaped_scalar(w->s, v)) return saved(w, v);
+  const Expr *scalar = saved(w, op_of(w->s, v)->operands[0]);
+  const Attr *shape = attr_of(w, "newshape", ones(w, w->s->types[v]->rank));
   return call_of(w, OP_RESHAPE, 1, &scalar, 1, shape);
 }
 

@@ -259,8 +259,9 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
 
 /* --- Rows in place ------------------------------------------------------- */
 
-/* Elements that are copied at once, and added: threads may share more. */
-enum { ROW_NEAR = 1 << 16, ROW_ADDS = 1 << 12 };
+/* The most elements of a row that is set here, and of one that is added: beyond
+ * that threads may share the work of the kernel. */
+enum { ROW_SETS = 1 << 16, ROW_ADDS = 1 << 12 };
 
 /* The bytes of `row` where it has the shape of y's, or has an axis of length 1
  * before that, and both tensors are runs of elements; else 0.  Walks the axes
@@ -269,7 +270,7 @@ enum { ROW_NEAR = 1 << 16, ROW_ADDS = 1 << 12 };
  * the stop flag, and for an empty one. */
 static int64_t row_bytes(const Tensor *y, const Tensor *row) {
   int64_t n = 1;
-  int more = row->rank - y->rank + 1; /* axes before those of y's row */
+  int more = row->rank - (y->rank - 1); /* axes of the row before y's own */
   if (y->dtype != row->dtype || y->rank == 0 || more < 0 || more > 1 ||
       (more == 1 && row->shape[0] != 1))
     return 0;
@@ -281,11 +282,11 @@ static int64_t row_bytes(const Tensor *y, const Tensor *row) {
     if (__builtin_mul_overflow(n, dim, &n)) return 0;
   }
   if (y->shape[0] != 1 && y->strides[0] != n) return 0;
-  return n <= ROW_NEAR ? n * (int64_t)dtype_size(y->dtype) : 0;
+  return n <= ROW_SETS ? n * (int64_t)dtype_size(y->dtype) : 0;
 }
 
-/* to += row, by the kernel's own function; false: it has none for the dtype, or
- * the row is long. */
+/* Adds the row to the elements at `to`, by the function of the kernel of `add`.
+ * False where that has none for the dtype, or the row is long. */
 static bool add_row(char *to, const Tensor *row, int64_t bytes) {
   StripFn add = strip_of(OP_ADD, row->dtype);
   int64_t n = bytes / (int64_t)dtype_size(row->dtype);

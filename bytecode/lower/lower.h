@@ -377,17 +377,18 @@ void token_leave(Lower *l, size_t mark);
 /* Does it hold so many values at a time that it should be lowered as wide?
  * Asked of the list (spill.c). */
 bool lower_is_wide(Lower *l);
-void tuple_pass(Lower *l);   /* tuples.c */
-void stretch_pass(Lower *l); /* stretch.c */
-void chain_pass(Lower *l);   /* chain.c */
-void view_pass(Lower *l);    /* views.c: after chains */
-/* Does it make a tensor of one element of a scalar in a register? */
-bool is_scalar_view(const OpSite *site);
+void tuple_pass(Lower *l);             /* tuples.c */
+void stretch_pass(Lower *l);           /* stretch.c */
+void chain_pass(Lower *l);             /* chain.c */
+void view_pass(Lower *l);              /* views.c: after chains */
 void spill_pass(Lower *l);             /* spill.c */
 void own_pass(Lower *l);               /* own.c */
 bool may_stop(const Lower *l, int op); /* is a run ever left there? */
 bool regs_assign(Lower *l); /* regs.c: false when there are too many */
 bool emit_code(Lower *l);   /* emit.c: false for lack of memory, or with a
                                flaw */
+/* Does the operator make a scalar in a register a tensor of one element?
+ * (views.c) */
+bool is_scalar_view(const OpSite *site);
 
 #endif

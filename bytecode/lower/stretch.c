@@ -75,8 +75,9 @@ static bool is_plain_type(const Type *t) {
   return t->kind == TY_TENSOR && !t->any_rank;
 }
 
-/* A scalar of integers as a tensor, such as the number of a row that is set, is
- * one as well: so the sweep makes it again, rather than that it is saved. */
+/* An operator that is recorded, of tensors whose ranks are known; or one that
+ * makes a scalar in a register a tensor, such as the number of a row.  The
+ * sweep makes that tensor again, so only the scalar is saved. */
 static bool can_be_member(const Ins *i) {
   if (i->op == INS_op && is_scalar_view(site_of(i))) return true;
   if (i->op != INS_dual_op) return false;
@@ -265,29 +266,16 @@ static void put_member(Stretches *s, const Ins *i, const Reg *inner) {
     operands[k] = inner[use_of(s, listed(s, i, k))->value];
   Reg first = inner[use_of(s, listed(s, i, n))->value];
   if (lower_scalar_site(l, site, operands, first)) return;
-  OpSite *plain = ARENA_NEW(&l->code->arena, OpSite);
-  OpSource *sources = ARENA_ARRAY(&l->code->arena, OpSource, (size_t)n + 1);
-  if (!sources) {
+  OpSite *plain = arena_copy(&l->code->arena, site, sizeof *site);
+  OpSource *sources =
+      arena_copy(&l->code->arena, site->sources, (size_t)n * sizeof *sources);
+  if (!plain || !sources) {
     l->failed = true;
     return;
   }
-  *plain = (OpSite){.op = site->op,
-                    .attrs = site->attrs,
-                    .span = site->span,
-                    .number = site->number,
-                    .by_value = site->by_value,
-                    .kept_by = site->kept_by,
-                    .keeps = site->keeps,
-                    .source_count = n,
-                    .sources = sources,
-                    .arg_count = site->arg_count,
-                    .out_count = site->out_count,
-                    .gives_tuple = site->gives_tuple,
-                    .out_types = site->out_types};
-  for (int k = 0; k < n; k++) {
-    sources[k] = site->sources[k];
+  plain->sources = sources;
+  for (int k = 0; k < n; k++)
     if (is_bits(sources[k].type)) sources[k].kind = FROM_BITS;
-  }
   put_word(l, INS_op, 0, 0, 0, plain);
   for (int k = 0; k < n; k++)
     put_listed(l, 'u', inner[use_of(s, listed(s, i, k))->value]);

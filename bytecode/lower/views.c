@@ -22,18 +22,11 @@ static Operand *item(const Views *v, const Ins *i, int k) {
 
 /* --- Which are views ---------------------------------------------------- */
 
-/* A scalar as a tensor of rank `rank`; 0: it is none. */
-static int scalar_rank(const OpSite *site) {
-  const Type *to = site->out_types[0];
-  for (int i = 0; i < to->rank; i++)
-    if (!dim_is(to->dims[i], 1)) return 0;
-  return to->rank;
-}
-
 bool is_scalar_view(const OpSite *site) {
   return site && !site->open && site->source_count == 1 &&
          site->op->view == VIEW_RESHAPE && site->sources[0].kind == FROM_BITS &&
-         scalar_rank(site) > 0;
+         site->out_types[0]->rank > 0 &&
+         type_has_one_element(site->out_types[0]);
 }
 
 static bool is_view(const OpSite *site) {
@@ -57,9 +50,10 @@ static SourceView view_of(const OpSite *site) {
 
 /* --- The walk ----------------------------------------------------------- */
 
-/* The instruction that makes the view in `r`, if it stands in this block, the
- * view's source has not been set since, and `r` is read once more or its source
- * is a scalar, which is not owned; else NULL. */
+/* The instruction that makes the view in `r`, if it stands in this block and
+ * the view's source has not been set since; else NULL.  A view of a tensor must
+ * have a single reader, since that reader may then take the tensor over; a
+ * scalar is not owned. */
 static const Ins *view_in(const Views *v, Reg r) {
   const RegUse *u = &v->uses[r];
   if (u->view == 0 || u->view != u->set || u->view <= v->block) return NULL;
@@ -92,15 +86,18 @@ static bool is_one_row(const OpSource *row) {
   return row->type->rank > 0 && dim_is(row->type->dims[0], 1);
 }
 
-/* Is it y[i] = row, or y[i] += row?  Then the index is a scalar seen as [1, 1]
- * and the row is (1, ...).  The first words of the mode are update and add. */
-static int row_use(const OpSite *site) {
-  const OpSource *index = &site->sources[1];
-  int mode = site->op->sets_rows ? attr_word(site->attrs, ATTR_mode) : 2;
-  bool one = mode < 2 && !site->open && site->sources[0].kind == FROM_TENSOR &&
-             site->sources[0].view.rank == 0 && index->kind == FROM_BITS &&
-             index->view.rank == 2 && is_one_row(&site->sources[2]);
-  return !one ? ROW_NONE : mode == 0 ? ROW_SET : ROW_ADDED;
+/* Is it y[i] = row, or y[i] += row, where the rank of y is known?  Then the
+ * index is a scalar seen as [1, 1], and the row is (1, ...). */
+static RowUse row_use(const OpSite *site) {
+  static const RowUse by_mode[] = {ROW_SET, ROW_ADDED}; /* update, add */
+  if (!site->op->sets_rows || site->open) return ROW_NONE;
+  const OpSource *y = &site->sources[0], *index = &site->sources[1];
+  size_t mode = (size_t)attr_word(site->attrs, ATTR_mode);
+  bool one = y->kind == FROM_TENSOR && y->view.rank == 0 &&
+             index->kind == FROM_BITS && index->view.rank == 2 &&
+             is_one_row(&site->sources[2]);
+  return one && mode < sizeof by_mode / sizeof *by_mode ? by_mode[mode]
+                                                        : ROW_NONE;
 }
 
 /* Lets an operator make the views it reads.  Its site is changed in a copy,

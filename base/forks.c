@@ -8,10 +8,11 @@
  * another number.  A lock that the forking thread held itself, because it forks
  * in a callback, is free in the child in the same way; releasing it later is
  * refused by the system, which changes nothing. */
-#include "base/clock.h"
 #include "base/forks.h"
 
 #include <time.h>
+
+#include "base/clock.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static ForkGuard *list;

@@ -15,9 +15,10 @@
  * So a burst of another process spoils some turns of every work and none of
  * them wholly.  The best try, and not the mean, is compared: noise only ever
  * adds time. */
+#include "bench/bench.h"
+
 #include "base/clock.h"
 #include "base/heap.h"
-#include "bench/bench.h"
 
 #include <libgen.h>
 #include <stdio.h>

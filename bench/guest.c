@@ -37,15 +37,15 @@ bool guest_start(Guest *g, const char *file, const char *entry) {
 
 bool guest_start_within(Guest *g, const char *file, const char *entry,
                         GuestLimits limits) {
-  const rly_options of_context = {.size = sizeof of_context,
-                                  .threads = limits.threads,
-                                  .tape_memory = limits.tape_memory};
-  *g = (Guest){.cx = rly_context_new(&of_context), .entry = entry};
+  const rly_options options = {.size = sizeof options,
+                               .threads = limits.threads,
+                               .tape_memory = limits.tape_memory};
+  *g = (Guest){.cx = rly_context_new(&options), .entry = entry};
   if (!g->cx) return false;
   g->program = rly_program_new(g->cx);
   if (rly_program_add_file(g->program, file, 0) != RLY_OK) return refused(g);
-  rly_session_options options = {.write = note_print, .data = g};
-  g->session = rly_session_new(g->program, &options);
+  rly_session_options printing = {.write = note_print, .data = g};
+  g->session = rly_session_new(g->program, &printing);
   return g->session || refused(g);
 }
 

@@ -21,13 +21,14 @@ typedef struct Guest {
   _Atomic bool printed; /* set by a call when it prints; limits.c clears it */
 } Guest;
 
-/* Loads a file, to be called on these many threads, where a tape may have so
- * many bytes; 0: as is usual.  False after printing why it is refused.
- * guest_end() is due in either case. */
+/* 0: as the library has it without a word. */
 typedef struct GuestLimits {
-  int threads;
-  size_t tape_memory;
+  int threads;        /* for kernels */
+  size_t tape_memory; /* bytes that the tape of a gradient may have */
 } GuestLimits;
+
+/* Loads a file; false after printing why it is refused.  guest_end() is due in
+ * either case. */
 bool guest_start(Guest *g, const char *file, const char *entry);
 bool guest_start_within(Guest *g, const char *file, const char *entry,
                         GuestLimits limits);

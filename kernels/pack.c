@@ -73,6 +73,14 @@ static bool bytes_of(const Buffer *buffer, const Matrix *b, int64_t k,
   return size_mul((size_t)k * sizeof(float), width, bytes);
 }
 
+/* The copy of b[k, n] into panels under way. */
+typedef struct Filling {
+  const OpCall *call;
+  const Matrix *b;
+  int64_t k, n;
+  float *panels;
+} Filling;
+
 /* Copies b into panels.  Panel p starts at element p * PANEL * k, and has k
  * rows of the panel's width:
  *
@@ -81,14 +89,7 @@ static bool bytes_of(const Buffer *buffer, const Matrix *b, int64_t k,
  *
  * so a product reads all of it in ascending order.  Copied in squares of PANEL
  * x PANEL, since a source with long strides would else lose each cache line
- * before it is used up.  Threads share the panels. */
-typedef struct Filling {
-  const OpCall *call;
-  const Matrix *b;
-  int64_t k, n;
-  float *panels;
-} Filling;
-
+ * before it is used up.  A share is of whole panels. */
 static bool fill_share(const void *data, const Share *share) {
   const Filling *f = data;
   Panels from = panels_of_matrix(f->b);
@@ -106,7 +107,7 @@ static bool fill_share(const void *data, const Share *share) {
   return true;
 }
 
-/* False when `stop` was set. */
+/* Fills in all panels.  False when `stop` was set. */
 static bool fill_panels(const OpCall *call, const Matrix *b, int64_t k,
                         int64_t n, float *panels) {
   enum { PICOSECONDS = 500 }; /* for an element */

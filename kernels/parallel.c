@@ -12,8 +12,9 @@
  *   100 ms --> 200 ms --> ... --> 3.2 s --a region that did not wait--> 0
  *
  * Without OpenMP there is one thread, and everything below runs on it. */
-#include "base/clock.h"
 #include "kernels/parallel.h"
+
+#include "base/clock.h"
 
 /* --- Beside other processes ---------------------------------------------- */
 

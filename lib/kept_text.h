@@ -9,8 +9,7 @@
 void kept_add_part(StrBuf *out, const char *word, const char *text, size_t len);
 /* Cuts the first part off the text from `*at` to `end`, where a byte must
  * follow that is no digit.  False: there is none, or it is not whole.  `*word`
- * and
- * `*text` point into the text. */
+ * and `*text` point into the text. */
 bool kept_next_part(const char **at, const char *end, const char **word,
                     const char **text, size_t *len);
 

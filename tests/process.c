@@ -1,6 +1,5 @@
 /* posix_spawn, two pipes and poll.  Everything opened here is close-on-exec, so
  * several threads may run processes at the same time. */
-#include "base/clock.h"
 #include "tests/process.h"
 
 #include <fcntl.h>
@@ -11,6 +10,8 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 enum { CHUNK = 1 << 16, OUTPUT_MAX = 1 << 28 };
 

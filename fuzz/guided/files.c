@@ -54,8 +54,8 @@ static void show(void *data, Span place, const char *line) {
   (void)data, (void)place, (void)line;
 }
 
-/* The width is that of the run which made the first corpus: keys depend on it.
- */
+/* The width is that of the run which made the first corpus, for keys depend on
+ * it. */
 static void run_kept(rly_context *cx, const uint8_t *data, size_t size) {
   const rly_session_options options = {.width = 80};
   rly_program *p = rly_program_new(cx);

@@ -7,8 +7,8 @@ import {gradient} from './gradient.js';
 // `draw` promises an element, or a text, of what is known of the program;
 // `follows` says that it depends on the cursor's line.  A view that `asks` has a
 // field: `label` stands before it, `first` is its text at first, and `words` takes its
-// text as the third argument.  The command `names`, if there is
-// one, prints as JSON what the text may name.
+// text as the third argument.  The command `names`, if there is one, prints as JSON
+// what the text may name.
 const OUT = '/view.html';
 
 // `-O1`, `Inline,FoldConstant` or `Inline, FoldConstant`, and further flags of

@@ -44,9 +44,25 @@ static void put_text(Repl *r, StrBuf *out) {
 
 /* --- :type, :effects ---------------------------------------------------- */
 
+/* As an expression, the name of a function whose shapes the call decides has no
+ * type.  What is declared is told then. */
+static bool say_declared_type(Repl *r, const char *name) {
+  const Program *p = r->host->program->ir;
+  const Global *g = find_global(p, name);
+  if (!g) return false;
+  StrBuf out;
+  strbuf_init(&out, p->mem);
+  global_type_print(p, g, &out);
+  strbuf_add_char(&out, '\n');
+  put_text(r, &out);
+  rly_diagnostics_clear(r->host->cx);
+  return true;
+}
+
 void inspect_type(Repl *r, const char *expr) {
   Host *h = r->host;
   char *text = rly_program_type_of(h->program, expr, strlen(expr));
+  if (!text && say_declared_type(r, expr)) return;
   host_report(h);
   if (text) repl_say(r, "%s\n", text);
   rly_text_free(h->cx, text);
@@ -242,6 +258,13 @@ void inspect_bytecode(Repl *r, const char *name) {
   StrBuf out;
   strbuf_init(&out, r->host->program->ir->mem);
   code_dump(r->host->program->code, &out, g);
+  if (!out.len)
+    fprintf(stderr,
+            g->scheme || g->type->kind == TY_FN
+                ? "`%s` has instructions only for the types of a call: ask for "
+                  "a function that calls it\n"
+                : "`%s` is no function\n",
+            name);
   put_text(r, &out);
 }
 

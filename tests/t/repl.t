@@ -406,6 +406,13 @@ gives(rly({in => ":type \@map\n:type fn (%x) { %x }\n:type Cons\n"}, 'repl'), 0,
       "fn [A, B](fn (A) -> B, List[A]) -> List[B]\nfn [A](A) -> A\n" .
           "fn [A](A, List[A]) -> List[A]\n", '',
       ':type shows what is polymorphic with its parameters');
+gives(rly({in => ":type \@set_row\n:type \@set_row + 1\n"}, 'repl'), 0,
+      "fn [T: Dim, s: Shape, d: DType](Tensor[(T, s...), d], int32, "
+          . "Tensor[s, d]) -> Tensor[(T, s...), d]\n", qr/E0202.*set_row \+ 1/s,
+      '... and where the call decides shapes, what is declared');
+gives(rly({in => "let %w = 1;\n:bytecode %w\n:bytecode \@set_row\n"}, 'repl'),
+      0, '', qr/^`%w` is no function\n`\@set_row` has instructions only for /,
+      ':bytecode says why there is none');
 # What a later entry does to function types holds for earlier functions, too.
 gives(rly({in => <<'END'}, 'repl'), 0, "6f\n", qr/E0603.*the result's \(3\)/,
 def @any(%x: Tensor[(?), float32]) -> Tensor[(?), float32] { %x }

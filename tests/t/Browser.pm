@@ -176,14 +176,33 @@ sub shown {
     . '.filter(a => !a.hidden).map(a => a.id).join(" ")');
 }
 
+# What the page says and is given, for a message.
+sub state_of {
+  my ($self) = @_;
+  local $SIG{ALRM} = sub { die "nothing, for it does not answer\n" };
+  alarm 5;
+  my $state = eval {
+    $self->js('JSON.stringify([document.documentElement.dataset,'
+              . ' document.activeElement?.outerHTML.slice(0, 200),'
+              . ' document.body?.innerText.slice(0, 1000)])') } // $@;
+  alarm 0;
+  return join "\n", $state, $self->complaints;
+}
+
 # Until an expression is true.
 sub wait_for {
   my ($self, $text) = @_;
-  local $SIG{ALRM} = sub { die "waited in vain for $text\n" };
-  alarm 60;
-  1 until $self->js("!!($text)");
+  my $seen = eval {
+    local $SIG{ALRM} = sub { die "in vain\n" };
+    alarm 60;
+    1 until $self->js("!!($text)");
+    alarm 0;
+    1;
+  };
+  return if $seen;
   alarm 0;
-  return;
+  die $@ if $@ ne "in vain\n";
+  die "waited in vain for $text; the page has\n", $self->state_of, "\n";
 }
 
 # Until what `$do` asks for is done: a page of `make web`, or an editor in the

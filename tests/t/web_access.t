@@ -43,7 +43,7 @@ SKIP: {
   );
   for my $theme (1, 2) {
     $page->width(1280, 900);
-    $page->click('#theme');
+    $page->after(run => sub { $page->click('#theme') }); # looks again
     for (@states) {
       my ($name, $do) = @$_;
       $do->();

@@ -2,7 +2,8 @@
 // server in this process for the next command, runs it as the page of `make web`
 // does, in the same worker, and sends its result back.
 import {spawn} from 'node:child_process';
-import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync} from 'node:fs';
+import {rm} from 'node:fs/promises';
 import {createServer} from 'node:http';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -72,7 +73,8 @@ export function browser(program) {
       await ended;
       server.close();
       server.closeAllConnections();
-      rmSync(profile, {recursive: true, maxRetries: 9});
+      // Its other processes end after it, and may write until then.
+      await rm(profile, {recursive: true, force: true, maxRetries: 30});
     },
   };
 }

@@ -226,6 +226,12 @@ static void print_facts(FILE *out, const Style *s, const OpInfo *op) {
   print_gradient(out, s, op);
 }
 
+void operator_put_type(FILE *out, const OpInfo *op) {
+  operator_put_signature(out, op);
+  fputc('\n', out);
+  print_fact(out, &terminal, "type", op_rule(op)->text);
+}
+
 /* The operators whose names end as this one's. */
 static void print_namesakes(FILE *out, const OpInfo *op) {
   const char *label = "  see also: ";

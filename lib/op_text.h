@@ -9,6 +9,8 @@
 /* nn.conv2d(data, weight, strides=[1, 1], ...): as a call is written, with the
  * defaults. */
 void operator_put_signature(FILE *out, const OpInfo *op);
+/* The signature, and below it the type's rule. */
+void operator_put_type(FILE *out, const OpInfo *op);
 /* `=[1, 1]`, or nothing for an attribute that is required. */
 void operator_put_default(FILE *out, const AttrSpec *a);
 /* Is it None, or a value that nobody reads? */

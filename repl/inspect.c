@@ -44,17 +44,24 @@ static void put_text(Repl *r, StrBuf *out) {
 
 /* --- :type, :effects ---------------------------------------------------- */
 
-/* As an expression, the name of a function whose shapes the call decides has no
- * type.  What is declared is told then. */
-static bool say_declared_type(Repl *r, const char *name) {
+static void say_type_of_global(Repl *r, const Global *g) {
   const Program *p = r->host->program->ir;
-  const Global *g = find_global(p, name);
-  if (!g) return false;
   StrBuf out;
   strbuf_init(&out, p->mem);
   global_type_print(p, g, &out);
   strbuf_add_char(&out, '\n');
   put_text(r, &out);
+}
+
+/* As an expression, the name of an operator, or of a function whose shapes the
+ * call decides, has no type.  What is declared is told then. */
+static bool say_declared_type(Repl *r, const char *name) {
+  const Global *g = find_global(r->host->program->ir, name);
+  bool dyn;
+  OpId op = op_find(name, &dyn);
+  if (!g && op == OP_COUNT) return false;
+  if (g) say_type_of_global(r, g);
+  else operator_put_type(stdout, op_info((int)op));
   rly_diagnostics_clear(r->host->cx);
   return true;
 }

@@ -1,6 +1,6 @@
 /* rly ops: the operator table as documentation, for a terminal and as the page
  * docs/operators.md, whose examples `rly test` runs.  What is said of one
- * operator is made in lib/operator.c. */
+ * operator is made in lib/op_text.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +100,11 @@ static const char page_head[] =
     "dtype,\n"
     "or what is said of it: integer is int4 to int64 and uint4 to uint64;\n"
     "numeric all but bool; floating-point one of";
+static const char page_head_end[] =
+    ".\n"
+    "`T` and `R` are any types, `T...` those of any number of values; `T'` is\n"
+    "that of an adjoint or a tangent: `()` of a function or a cell, else "
+    "`T`.\n";
 /* Entries in the order of the table, which is by topic. */
 static void print_page(void) {
   printf("%s", page_head);
@@ -109,7 +114,7 @@ static void print_page(void) {
     printf("%s%s", comma, dtype_name((DType)i));
     comma = ", ";
   }
-  puts(".");
+  fputs(page_head_end, stdout);
   for (int i = 0; i < OP_COUNT; i++) {
     printf("\n## %s\n\n", op_info(i)->name);
     operator_put_entry(stdout, op_info(i));

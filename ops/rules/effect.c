@@ -20,13 +20,6 @@ static RuleStatus rule_print(RuleCall *c) { return unit(c); }
 RULE(same_structure, "T, T... -> ()");
 static RuleStatus rule_same_structure(RuleCall *c) { return unit(c); }
 
-/* Forms are typed by the checker itself (types/form.c, types/leaves.c). */
-RULE(form, "a function and what it takes", .fits = FITS_ALWAYS);
-static RuleStatus rule_form(RuleCall *c) {
-  (void)c;
-  return RULE_WAIT;
-}
-
 /*   x : (n, int)
  *   --------------------
  *   print_text(x) : ()                                                      */

@@ -410,6 +410,10 @@ gives(rly({in => ":type \@set_row\n:type \@set_row + 1\n"}, 'repl'), 0,
       "fn [T: Dim, s: Shape, d: DType](Tensor[(T, s...), d], int32, "
           . "Tensor[s, d]) -> Tensor[(T, s...), d]\n", qr/E0202.*set_row \+ 1/s,
       '... and where the call decides shapes, what is declared');
+gives(rly({in => ":type add\n:type nn.relu\n"}, 'repl'), 0,
+      "add(lhs, rhs)\n  type: (a..., t), (b..., t) -> (a ^ b, t)\n"
+          . "nn.relu(data)\n  type: (d..., t) -> (d..., t), t numeric\n", '',
+      '... and of an operator its rule');
 gives(rly({in => "let %w = 1;\n:bytecode %w\n:bytecode \@set_row\n"}, 'repl'),
       0, '', qr/^`%w` is no function\n`\@set_row` has instructions only for /,
       ':bytecode says why there is none');

@@ -137,6 +137,12 @@ static Ty *primes(Infer *in, const Expr *e, bool inputs, int count,
   return c->result;
 }
 
+/* Is it grad(...), as in grad(grad(@f))? */
+static bool is_gradient(const Expr *e) {
+  return e->kind == EX_CALL && e->call.callee->kind == EX_OP &&
+         e->call.callee->op == OP_GRAD;
+}
+
 /* False after a report. */
 static bool check_scalar(Infer *in, Constraint *c, Ty *t) {
   bool fits =
@@ -147,7 +153,11 @@ static bool check_scalar(Infer *in, Constraint *c, Ty *t) {
                        "`grad` takes a function that gives a float scalar; "
                        "this one gives %s",
                        ty_text(in, t));
-  if (t->kind != K_TENSOR) diag_hint(d, "vjp(f, x...) takes any result");
+  if (is_gradient(c->e->args[0]))
+    diag_hint(d,
+              "for a second derivative choose one of the first: "
+              "grad(fn (%%x) { grad(f)(%%x).1.0 })");
+  else if (t->kind != K_TENSOR) diag_hint(d, "vjp(f, x...) takes any result");
   else if (dtype_is_float((DType)t->dtype))
     diag_hint(d,
               "sum or average it: sum(...), mean(...); or take vjp, which "

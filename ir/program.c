@@ -57,6 +57,22 @@ Ctor *scope_ctor(const Scope *s, const Name *name) {
   return find(s, offsetof(Scope, ctors), name);
 }
 
+static void offer_functions(Suggestion *near, const Unit *u) {
+  for (int i = 0; i < u->item_count; i++)
+    if (u->items[i].kind == ITEM_DEF)
+      suggestion_offer(near, u->items[i].name->text);
+}
+
+void program_no_function(Program *p, const Unit *in, const char *name) {
+  Suggestion near = suggestion_for(name);
+  for (const Unit *u = in ? in : p->units; u; u = in ? NULL : u->next)
+    if (!u->source->library) offer_functions(&near, u);
+  Diag *d =
+      diag_error(p->diags, E0102, SPAN_NONE, "there is no function `@%s`%s%s",
+                 name, in ? " in " : "", in ? in->source->path : "");
+  if (near.best) diag_hint(d, "did you mean `@%s`?", near.best);
+}
+
 Global *item_global(const Program *p, const Item *item) {
   switch (item->kind) {
     case ITEM_DEF:

@@ -360,6 +360,10 @@ Global *scope_local(const Scope *s, const Name *name);
 Adt *scope_adt(const Scope *s, const Name *name);
 Ctor *scope_ctor(const Scope *s, const Name *name);
 
+/* Reports that no text of the user's defines this function; `in`: that this one
+ * does not. */
+void program_no_function(Program *p, const Unit *in, const char *name);
+
 /* What an item of the user's own texts defines; NULL when it is no value. */
 Global *item_global(const Program *p, const Item *item);
 /* The reverse; NULL: it is of the library, or a pass made it. */

@@ -18,8 +18,7 @@ bool program_write_model(rly_program *p, const char *entry, int64_t opset,
                          bool external, const char *path) {
   const Global *g = scope_global(&p->ir->user, name_of(&p->cx->names, entry));
   if (!g || g->kind != GLOBAL_DEF) {
-    diag_error(&p->cx->diags, E0102, SPAN_NONE,
-               "there is no definition `@%s` to export", entry);
+    program_no_function(p->ir, NULL, entry);
     return false;
   }
   ExportWish wish = {opset, external, param_tensor, p};

@@ -55,8 +55,7 @@ const Item *pass_entry(Program *p, const Unit *unit, const Name *name) {
   for (int i = 0; i < unit->item_count; i++)
     if (unit->items[i].kind == ITEM_DEF && unit->items[i].name == name)
       return &unit->items[i];
-  diag_error(p->diags, E0102, SPAN_NONE, "no entry `@%s` in %s", name->text,
-             unit->source->path);
+  program_no_function(p, unit, name->text);
   return NULL;
 }
 

@@ -331,8 +331,7 @@ bool specialise(Program *p, Unit *u, const Name *entry, int count,
   fragment_to_main(p, u);
   const Item *item = find_entry(u, name);
   if (entry && !item) {
-    diag_error(p->diags, E0102, SPAN_NONE, "no entry `@%s` in %s", entry->text,
-               u->source->path);
+    program_no_function(p, u, entry->text);
     return false;
   }
   s.fn = item ? item->expr->fn : NULL;

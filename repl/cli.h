@@ -162,6 +162,8 @@ int exit_status(rly_status status);
 void host_report(Host *h);
 /* The same, but always to stderr: warnings beside a result on stdout. */
 void host_report_aside(Host *h);
+/* Reports that the program has no such function; returns the exit status 1. */
+int host_no_function(Host *h, const char *name);
 /* Reports a usage error; returns the exit status 1. */
 int host_usage(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -26,7 +26,7 @@ static int export_file(Host *h) {
     return host_usage(h, "--opset is from %d to %d", EXPORT_OPSET_LEAST,
                       EXPORT_OPSET_MOST);
   const char *file = cli->words.items[0];
-  const char *entry = cli->entry ? cli->entry + (*cli->entry == '@') : "main";
+  const char *entry = cli->entry ? cli->entry : "main";
   guard_begin(cli, "exporting");
   rly_status status = host_add_file(h, file);
   for (int i = 0; status == RLY_OK && i < cli->params.count; i++)

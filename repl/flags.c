@@ -23,6 +23,7 @@ typedef enum FlagKind {
   SET,
   LEVEL, /* the flag is the value: the last one counts */
   TEXT,
+  FUNCTION,
   LIST,
   COUNT,
   POSITIVE,
@@ -137,6 +138,7 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
     case SET: *(bool *)at = true; return true;
     case LEVEL: *(const char **)at = f->text; return true;
     case TEXT: *(const char **)at = value; return true;
+    case FUNCTION: *(const char **)at = value + (*value == '@'); return true;
     case LIST: return list_add(at, value);
     case COUNT: return read_count(value, at);
     case POSITIVE: return read_count(value, at) && *(uint64_t *)at > 0;
@@ -205,7 +207,7 @@ static bool unknown_flag(int command, const char *name, const char *word) {
  * one counts. */
 static bool is_there(const Flag *f, const Cli *cli) {
   const void *at = (const char *)cli + f->field;
-  return f->kind == TEXT && *(const char *const *)at;
+  return (f->kind == TEXT || f->kind == FUNCTION) && *(const char *const *)at;
 }
 
 /* Reads the flag at argv[*i] and moves *i past its value. */

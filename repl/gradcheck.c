@@ -535,7 +535,6 @@ static void check_end(Check *c) {
 
 static bool is_chosen(const Host *h, const Item *item, const Global *g) {
   const char *entry = h->cli->entry;
-  if (entry && *entry == '@') entry++;
   return item->kind == ITEM_DEF && g &&
          (!entry || !strcmp(entry, g->name->text));
 }
@@ -563,8 +562,7 @@ static int check_all(Host *h, Check *c) {
   if (mem_exhausted(p->mem) || (c->limit && !h->said))
     return host_out_of_memory(h);
   if (c->limit) return 3;
-  if (first && h->cli->entry)
-    return host_usage(h, "no function `%s` in this file", h->cli->entry);
+  if (first && h->cli->entry) return host_no_function(h, h->cli->entry);
   return status;
 }
 

@@ -346,6 +346,12 @@ void host_report(Host *h) { report(h, h->cli->json); }
 
 void host_report_aside(Host *h) { report(h, false); }
 
+int host_no_function(Host *h, const char *name) {
+  program_no_function(h->program->ir, NULL, name);
+  host_report(h);
+  return 1;
+}
+
 int host_usage(Host *h, const char *format, ...) {
   char message[1024];
   va_list args;

@@ -189,17 +189,6 @@ static rly_status write_outputs(Host *h, rly_value *value) {
   return status;
 }
 
-static void say_no_entry(const Program *p, const char *name) {
-  Suggestion near = suggestion_for(name);
-  const PtrMap *globals = &p->user.globals;
-  for (size_t i = 0; i < globals->cap; i++) {
-    const Global *g = globals->slots[i].value;
-    if (g && g->kind == GLOBAL_DEF) suggestion_offer(&near, g->name->text);
-  }
-  Diag *d = diag_error(p->diags, E0102, SPAN_NONE, "no entry `@%s`", name);
-  if (near.best) diag_hint(d, "did you mean `@%s`?", near.best);
-}
-
 /* A host calls a function at one type. */
 static bool says_no_type(const Program *p, const char *name) {
   const Global *g = scope_global(&p->user, name_of(p->names, name));
@@ -220,12 +209,11 @@ static bool says_no_type(const Program *p, const char *name) {
 bool host_find_entry(Host *h, const rly_function **entry) {
   const char *name = h->cli->entry;
   *entry = NULL;
-  if (name) name += *name == '@';
   if (!name && rly_program_has_expressions(h->program)) return true;
   *entry = rly_program_function(h->program, name ? name : "main");
   if (*entry || (!name && h->cli->interactive)) return true;
   if (says_no_type(h->program->ir, name ? name : "main")) return false;
-  if (name) say_no_entry(h->program->ir, name);
+  if (name) program_no_function(h->program->ir, NULL, name);
   else
     rly_diagnostic_add(h->cx, "E0113",
                        "nothing to run: no expression and no `@main`");

@@ -118,7 +118,7 @@ static int find_init(Stream *st) {
   const rly_function *init =
       name ? rly_program_function(st->h->program, name) : NULL;
   if (!name) return 0;
-  if (!init) return host_usage(st->h, "there is no function `@%s`", name);
+  if (!init) return host_no_function(st->h, name);
   if (rly_function_param_count(init) == 0 &&
       rly_function_result_type(init) ==
           rly_function_param_type(st->step, st->params))
@@ -359,7 +359,7 @@ static int find_step(Stream *st) {
   const Cli *cli = st->h->cli;
   const char *name = cli->step ? cli->step : "step";
   st->step = rly_program_function(st->h->program, name);
-  if (!st->step) return host_usage(st->h, "there is no function `@%s`", name);
+  if (!st->step) return host_no_function(st->h, name);
   if (!fits_step(st, cli->init != NULL))
     return refuse(st, cli->init ? "must be (x, s) -> (y, s)"
                                 : "must take an input: (x) -> y");

@@ -112,7 +112,7 @@ gives(rly('run', '--entry', 'g',
 my $scale = program("def \@scale() -> int32 { 1 }\n");
 gives(rly('run', '--entry', '@scale', $scale), 0, "1\n", '', '... with an @');
 gives(rly('run', '--entry', 'scle', $scale), 1, '',
-      qr/E0102\]: no entry `\@scle`\n  help: did you mean `\@scale`\?/,
+      qr/E0102\]: there is no function `\@scle`\n  help: .*`\@scale`\?/,
       'an unknown one');
 my $many =
     program("def \@main[s: Shape](%x: Tensor[s, int32]) -> int32 { 1 }\n");

@@ -50,7 +50,7 @@ is(rly('gradcheck', '--entry', 'apply', $file)->{status}, 1,
    'one that is named has to be checked');
 my $none = rly('gradcheck', '--entry', 'nosuch', $file);
 is($none->{status}, 1, 'one that is not there');
-like($none->{err}, qr/no function `nosuch` in this file/, '  which is said');
+like($none->{err}, qr/E0102.*no function `\@nosuch`/, '  which is said');
 is(rly('gradcheck')->{status}, 1, 'without a file');
 my $refused = rly('gradcheck', spew(scratch('no.rly'), 'def @f( {'));
 is($refused->{status}, 1, 'a text that is refused');

@@ -179,7 +179,7 @@ gives(rly('export', @bound, '-o', scratch('no/where.onnx')), 1, '', qr/E0507/,
 gives(rly('export', @bound, '--opset', $_), 1, '', qr/--opset is from 17 to 23/,
       "operator set $_") for 16, 24;
 gives(rly('export', $affine, '--entry', 'f'), 1, '',
-      qr/E0102.*no definition `\@f`/, 'an entry that is not there');
+      qr/E0102.*no function `\@f`/, 'an entry that is not there');
 
 # --- What ONNX cannot say ---------------------------------------------------
 

@@ -523,7 +523,7 @@ written($form, ['--stateful', '--entry', 'peek'],
 for my $flag ('--functional', '--stateful') {
   gives(rly('fmt', $flag, '--entry', 'who', spew($path, "$counter\ndef "
             . '@init() { 1 } def @f(%s: int32) { (1, %s) }')), 1, '',
-        qr/error\[E0102\]: no entry `\@who` in .*p\.rly/,
+        qr/error\[E0102\]: there is no function `\@who` in .*p\.rly/,
         "$flag: no such entry");
 }
 gives(rly('fmt', '--stateful', '--entry', 'g', spew($path, 'def @init() { 1 } '

@@ -133,7 +133,7 @@ refused($rows, ['--bind-shape', 'x=(2,3)', '--bind-shape', 'y=(4)'],
 refused($rows, ['--bind-shape', 'x=(2,3)', '--bind-shape', 'x=(2,3)'],
         qr/error\[E0541\]: `x` is given twice.*here first/s, 'twice');
 refused($rows, ['--bind-shape', 'x=(2,3)', '--entry', 'mian'],
-        qr/error\[E0102\]: no entry `\@mian`/, 'no such entry');
+        qr/error\[E0102\]: there is no function `\@mian`/, 'no such entry');
 refused("def \@main(%x) { %x + 1 }\n", ['--bind-shape', 'x=()'],
         qr/error\[E0542\]: `x` has no type/, 'no type');
 refused("def \@main(%x: (int32, int32)) { %x.0 }\n", ['--bind-shape', 'x=()'],

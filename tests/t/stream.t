@@ -84,12 +84,12 @@ my $json = join ', ', '"steps": 50',
   map { qq("$_": 0) } 'allocations', 'nans', 'infinities';
 like($run->{err}, qr/\A\{$json\}\n\z/, 'which JSON may be');
 
-($run, $out) = stream($input, '--step', 'pure', '--init', 'zero');
+($run, $out) = stream($input, '--step', 'pure', '--init', '@zero');
 ok($run->{status} == 0 && $out eq $expected, 'a step that is handed its state')
   or diag($run->{err});
 for my $init ('step', 'none', 'half') {
   ($run) = stream($input, '--step', 'pure', '--init', $init);
-  like($run->{err}, qr/\A\S*error\[E0506\]: .*`\@$init`/,
+  like($run->{err}, qr/\A\S*error\[E0(?:506|102)\]: .*`\@$init`/,
        "a state cannot come from $init");
 }
 for my $flag ('--frame', '--hop') {
@@ -402,7 +402,7 @@ sub refused {
   my ($pattern, $name, @flags) = @_;
   gives((stream($input, @flags))[0], 1, '', $pattern, $name);
 }
-refused(qr/no function `\@none`/, 'no such step', '--step', 'none');
+refused(qr/E0102.*no function `\@none`/, 'no such step', '--step', '@none');
 refused(qr/only its first/, 'rows of unknown size', '--step', 'big');
 refused(qr/nothing is fed to `x`.*--init/, 'a state without --init', '--step',
         'pure');

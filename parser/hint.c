@@ -181,10 +181,21 @@ static bool on_one_line(const Parse *p) {
   return !memchr(text + lo, '\n', hi - lo);
 }
 
+/* List<int32>, or List(int32). */
+static const char *argument_hint(const Parse *p) {
+  int found = p->token.kind;
+  bool type = wants(p, TK_LBRACKET) && !wants(p, TK_LPAREN) &&
+              !wants(p, TK_PLUS) && p->previous.kind == TK_IDENT;
+  return type && (found == TK_LT || found == TK_LPAREN)
+             ? "a type's arguments stand in brackets: List[int32]"
+             : NULL;
+}
+
 /* Hints at what follows the parameters of a function, or `if` and its
  * condition. */
 static const char *body_hint(const Parse *p) {
   int found = p->token.kind;
+  if (found == TK_LT && p->previous.kind == TK_IDENT) return argument_hint(p);
   if (found == TK_EQ && wants(p, TK_ARROW) && !wants(p, TK_LBRACE))
     return "an operator says what its result is: "
            "op @f(%x: int32) -> int32 = { %x };";
@@ -213,6 +224,23 @@ static const char *condition_hint(const Parse *p) {
              : NULL;
 }
 
+/* Hints at what follows the name of a type that is declared, or of one of its
+ * constructors. */
+static const char *definition_hint(const Parse *p) {
+  int found = p->token.kind;
+  bool after_alias = found == TK_LPAREN || found == TK_BAR;
+  if (p->open.len == 0 && (found == TK_EQ || after_alias))
+    return "constructors stand in braces: type Shape { Disc(float32), Empty }";
+  if (p->open.len != 1 || innermost(p) != TK_LBRACE) return NULL;
+  if (found == TK_BAR && wants(p, TK_COMMA))
+    return "constructors are separated by `,`: { Disc(float32), Empty }";
+  bool fields = found == TK_LBRACE || found == TK_LBRACKET || found == TK_COLON;
+  if (fields && p->previous.kind == TK_IDENT && wants(p, TK_LPAREN) &&
+      !wants(p, TK_FATARROW))
+    return "a constructor's fields stand in parentheses: Disc(radius: float32)";
+  return NULL;
+}
+
 static const char *type_hint(const Parse *p) {
   int before = p->previous.kind, found = p->token.kind;
   if (before == TK_TENSOR && wants(p, TK_LBRACKET)) return tensor_type;
@@ -221,14 +249,18 @@ static const char *type_hint(const Parse *p) {
   bool dtype = before == TK_RPAREN && found == TK_RBRACKET &&
                wants(p, TK_COMMA) && !wants(p, TK_PLUS);
   if (shape || dtype) return tensor_type;
-  if (found == TK_EQ && p->in_definition && p->open.len == 0)
-    return "constructors stand in braces: type Shape { Disc(float32), Empty }";
-  return NULL;
+  if (found == TK_LBRACKET && wants(p, TK_TENSOR) && wants(p, TK_UNDERSCORE))
+    return "a list's type is written List[int32], a tensor's "
+           "Tensor[(2, 3), float32]";
+  const char *hint = p->in_definition ? definition_hint(p) : NULL;
+  return hint || found != TK_LPAREN ? hint : argument_hint(p);
 }
 
 /* Hints for places among parameters, where a bare name begins an attribute. */
 static const char *parameter_hint(const Parse *p) {
   int before = p->previous.kind, found = p->token.kind;
+  if (before == TK_GLOBAL && p->earlier.kind == TK_DEF && found == TK_LT)
+    return "type parameters stand in brackets: def @f[T](%x: T) { %x }";
   if (before == TK_GLOBAL && p->earlier.kind == TK_DEF)
     return "the parameters of a function stand in parentheses: (%x: int32)";
   if (before == TK_LOCAL && found == TK_IDENT && wants(p, TK_COLON))

@@ -356,6 +356,25 @@ static void report_index(Resolver *r, const Expr *head) {
   diag_hint(d, "an element of `%%%s` is take(%%%s, 0, axis=0)", name, name);
 }
 
+/* `float32[1, 2]`. */
+static void report_dtype_list(Resolver *r, const Expr *head) {
+  Diag *d = diag_error(r->p->diags, E0117, head->span,
+                       "`%s` is no type of lists", head->name->text);
+  diag_hint(d,
+            "a tensor is written [1, 2], of another dtype "
+            "cast([1, 2], dtype=\"%s\")",
+            head->name->text);
+}
+
+/* What stands before `[` is no type of data. */
+static void report_no_adt(Resolver *r, const Expr *head) {
+  const Name *name = head->name;
+  if (ptrmap_has(&r->vars, name)) report_index(r, head);
+  else if (dtype_find(name->text, name->len) != DTYPE_NONE)
+    report_dtype_list(r, head);
+  else unknown_type(r, head->span, name);
+}
+
 /* The type's constructor of an element and a list; NULL after a report.  What
  * its fields are is looked at when they are resolved (infer.c).  Any type with
  * two constructors, one of two fields and one of none, can be written so:
@@ -363,9 +382,7 @@ static void report_index(Resolver *r, const Expr *head) {
 static const Ctor *list_ctor(Resolver *r, const Expr *head) {
   const Adt *adt = find_adt(r, head->name);
   if (!adt) {
-    bool local = ptrmap_has(&r->vars, head->name);
-    if (!local) unknown_type(r, head->span, head->name);
-    else report_index(r, head);
+    report_no_adt(r, head);
     return NULL;
   }
   for (int i = 0; adt->ctor_count == 2 && i < 2; i++)

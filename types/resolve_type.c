@@ -539,6 +539,14 @@ static const Type *resolve_adt(Resolver *r, const TypeExpr *t, Adt *adt) {
   return type_adt(r->p->types, adt, adt->param_count, args);
 }
 
+/* `float32[3]`. */
+static void report_dtype(Resolver *r, const TypeExpr *t, DType dtype) {
+  Diag *d = diag_error(r->p->diags, E0107, t->span,
+                       "`%s` takes no type arguments", t->name->text);
+  diag_hint(d, "a tensor's type is written Tensor[(2, 3), %s]",
+            dtype_name(dtype));
+}
+
 static const Type *resolve_named(Resolver *r, const TypeExpr *t) {
   const TypeVar *var = ptrmap_get(&r->type_vars, t->name);
   if (var && kind_info[var->kind].member && var->dtype != DTYPE_NONE &&
@@ -555,7 +563,9 @@ static const Type *resolve_named(Resolver *r, const TypeExpr *t) {
   }
   Adt *adt = find_adt(r, t->name);
   if (adt) return resolve_adt(r, t, adt);
-  unknown_type(r, t->span, t->name);
+  DType dtype = dtype_find(t->name->text, t->name->len);
+  if (dtype != DTYPE_NONE) report_dtype(r, t, dtype);
+  else unknown_type(r, t->span, t->name);
   return error_type(r);
 }
 

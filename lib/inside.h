@@ -16,6 +16,7 @@
 #include "base/system.h"
 #include "base/utf8.h"
 #include "data/data.h"
+#include "ir/foreign.h"
 #include "ir/print.h"
 #include "ir/walk.h"
 #include "lib/complete.h"

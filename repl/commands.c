@@ -329,6 +329,25 @@ static void help_on(Repl *r, const ReplCommand *c) {
   }
 }
 
+/* A `type` or a `param` that is declared begins with a command's name, too. */
+static bool declares(const char *text, size_t word) {
+  return !strncmp(text, "param", word) || strpbrk(text, "{=");
+}
+
+void repl_hint_command(const Repl *r, const char *text) {
+  bool dyn;
+  size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+  char *word = strndup(text, n);
+  bool may = word && strchr(" \t\n(", text[n]) && !declares(text, n) &&
+             !foreign_hint(text, n, FOREIGN_NAME) &&
+             op_find(word, &dyn) == OP_COUNT;
+  for (int i = 0; may && i < row_count(r); i++)
+    if (!strcmp(row(i)->name, word))
+      fprintf(stderr, "  help: the prompt's command is :%s %s\n", word,
+              row(i)->args);
+  free(word);
+}
+
 /* Of an operator or a function `:help` tells what `:doc` does, where no command
  * has that name. */
 static bool is_documented(const Repl *r, const char *name) {

@@ -191,6 +191,7 @@ static rly_status evaluate_text(Repl *r, const char *text, unsigned flags) {
   r->last = strdup(text);
   host_report(r->host);
   r->fine = false;
+  if (status == RLY_REFUSED) repl_hint_command(r, text);
   if (status != RLY_OK) return status;
   bool ok = r->fine = repl_evaluate(r);
   if (ok) transcript_add(r);

@@ -85,6 +85,9 @@ void repl_command(Repl *r, const char *line);
 /* May a command touch "files", or set "other limits"?  --safe forbids it to
  * text that comes by a pipe.  False after reporting. */
 bool repl_may(Repl *r, const char *command, const char *what);
+/* Where a text that was refused begins with a command's name, without its
+ * colon: says how the command is written. */
+void repl_hint_command(const Repl *r, const char *text);
 /* Gives every command's name, with its colon. */
 void repl_each_command(const Repl *r,
                        void (*visit)(void *data, const char *name), void *data);

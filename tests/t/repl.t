@@ -414,6 +414,9 @@ gives(rly({in => ":type add\n:type nn.relu\n"}, 'repl'), 0,
       "add(lhs, rhs)\n  type: (a..., t), (b..., t) -> (a ^ b, t)\n"
           . "nn.relu(data)\n  type: (d..., t) -> (d..., t), t numeric\n", '',
       '... and of an operator its rule');
+gives(rly({in => "plot([1f])\ntype 3\nhelp\ntype A { B {} }\n"}, 'repl'), 0,
+      '', qr/is :plot \[F.svg\].*is :type EXPR\n(?!.*command is)/s,
+      'a command without its colon');
 gives(rly({in => "let %w = 1;\n:bytecode %w\n:bytecode \@set_row\n"}, 'repl'),
       0, '', qr/^`%w` is no function\n`\@set_row` has instructions only for /,
       ':bytecode says why there is none');

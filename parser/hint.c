@@ -134,6 +134,8 @@ static const struct Pair {
     {TK_SEMI, TK_SEMI, false, "there is nothing between the two `;`"},
     {TK_RBRACE, TK_SEMI, false, "a definition ends with its brace"},
     {TK_IMPORT, TK_IDENT, false, "a file is read by import \"path.rly\";"},
+    {TK_GRADIENT, TK_LPAREN, false,
+     "the gradient of a function is grad(@f)(%x).1"},
     {TK_FN, TK_LOCAL, false, fn_shape},
     {TK_FN, TK_IDENT, false, "a `fn` has no name: def @f(%x: int32) { %x }"},
     {TK_FN, TK_GLOBAL, false, "a `fn` has no name: def @f(%x: int32) { %x }"},

@@ -458,27 +458,38 @@ static bool box(Walk *w, const Type *type, Value v, Value *out) {
   return out->tensor || vm_out_of_memory(w->s);
 }
 
-/* A function that was made while differentiating knows of derivatives. */
+static bool give_kept(const Type *type, Value v, Value *out) {
+  if (type_is_counted(type)) obj_keep(v.obj);
+  *out = v;
+  return true;
+}
+
+static bool cannot_leave(Session *s, const char *what, const char *hint) {
+  vm_fault(s, E0610,
+           "a %s that was made while differentiating cannot leave the function "
+           "that is differentiated",
+           what);
+  diag_hint(s->fault, "give its value back, not the %s itself", hint);
+  return false;
+}
+
+/* May the function, or the cell, be where `levels` runs are under way?  One
+ * that is made while differentiating holds Duals.  A cell's tag says for how
+ * many levels; a function's captures may be of any. */
+static bool may_leave(Session *s, const Type *type, Value v, int levels) {
+  if (type->kind == TY_REF)
+    return v.obj->tag <= (levels ? levels + 1 : 0) ||
+           cannot_leave(s, "cell", "cell");
+  if (type->kind != TY_FN) return true;
+  const InstanceKey *key = &closure_function(v.cell)->key;
+  return !env_is_dual(key->env) || !key->group ||
+         cannot_leave(s, "function", "function");
+}
+
 static bool leaf_plain(Walk *w, const Type *type, Value v, bool bits,
                        Value *out) {
-  if (type->kind == TY_FN && !w->dual && closure_function(v.cell)->key.env &&
-      closure_function(v.cell)->key.env->dual &&
-      closure_function(v.cell)->key.group) {
-    vm_fault(w->s, E0610,
-             "a function that was made while differentiating cannot leave the "
-             "function that is differentiated");
-    diag_hint(w->s->fault, "give its value back, not the function itself");
-    return false;
-  }
-  if (type->kind == TY_REF && !w->dual && v.obj->tag > 0)
-    return vm_fault(w->s, E0610,
-                    "a cell that was made while differentiating cannot leave "
-                    "the function that is differentiated");
-  if (!is_float(type)) {
-    if (type_is_counted(type)) obj_keep(v.obj);
-    *out = v;
-    return true;
-  }
+  if (!w->dual && !may_leave(w->s, type, v, 0)) return false;
+  if (!is_float(type)) return give_kept(type, v, out);
   if (!bits)
     return give(w, type, (Value){.tensor = (Tensor *)dual_tensor(v)}, out);
   if (w->dual) return box(w, type, v, out);
@@ -492,11 +503,24 @@ static bool dual_plain(Session *s, const Type *type, Value v, bool bits,
   return walk_copy(&w, type, v, bits, out);
 }
 
-/* Without the level that has just ended. */
+/* Where only the levels up to one are under way. */
 static bool leaf_down(Walk *w, const Type *type, Value v, bool bits,
                       Value *out) {
+  int levels = *(const int *)w->data;
+  if (!may_leave(w->s, type, v, levels)) return false;
+  if (!is_float(type)) return give_kept(type, v, out);
   if (bits) return box(w, type, v, out);
-  return give(w, type, dual_active(w->s, v), out);
+  return give(w, type, dual_upto(v, levels), out);
+}
+
+static bool dual_down(Session *s, const Type *type, Value v, bool bits,
+                      int levels, Value *out) {
+  Walk w = {.s = s,
+            .leaf = leaf_down,
+            .dual = true,
+            .all_leaves = true,
+            .data = &levels};
+  return walk_copy(&w, type, v, bits, out);
 }
 
 static bool leaf_upto(Walk *w, const Type *type, Value v, bool bits,
@@ -561,10 +585,10 @@ bool vm_part(Session *s, const Word *pc) {
   return true;
 }
 
-/* The tag of a cell that differentiated code makes says at which level. */
+/* The tag of a cell that differentiated code makes: its level, and 1. */
 bool vm_dual_ref(Session *s, const Word *pc) {
   if (!vm_ref(s, pc)) return false;
-  s->regs[pc->a].obj->tag = (uint16_t)(s->level ? s->level : 1);
+  s->regs[pc->a].obj->tag = (uint16_t)(s->level + 1);
   return true;
 }
 
@@ -579,15 +603,19 @@ bool vm_dual_read(Session *s, const Word *pc) {
   return true;
 }
 
-/* A cell from outside gets the value without derivatives. */
+/* A cell from outside gets the value without derivatives; one of an outer run,
+ * without those of the runs within, whose Duals end with them. */
 bool vm_dual_write(Session *s, const Word *pc) {
   RefCell *r = (RefCell *)s->regs[pc->a].obj;
-  Value old = r->content, v = s->regs[pc->b];
-  if (r->obj.tag == 0) {
-    Value plain;
-    if (!dual_plain(s, pc[1].data, v, false, false, &plain)) return false;
-    obj_drop(&s->store, v.obj);
-    v = plain;
+  const Type *type = pc[1].data;
+  Value old = r->content, v = s->regs[pc->b], down;
+  if (r->obj.tag <= s->level) {
+    bool ok = r->obj.tag == 0 ? dual_plain(s, type, v, false, false, &down)
+                              : dual_down(s, type, v, !type_is_object(type),
+                                          r->obj.tag - 1, &down);
+    if (!ok) return false;
+    if (type_is_object(type)) obj_drop(&s->store, v.obj);
+    v = down;
   }
   r->content = v;
   if (r->obj.mask & REF_COUNTED) obj_drop(&s->store, old.obj);
@@ -661,8 +689,7 @@ bool vm_end(Session *s, const Word *pc) {
     cell_fields(tape)[TAPE_VALUE] = v;
   }
   if (!dual) return dual_plain(s, result, v, !counted, false, &s->regs[pc->a]);
-  Walk w = {.s = s, .leaf = leaf_down, .dual = true};
-  return walk_copy(&w, result, v, !counted, &s->regs[pc->a]);
+  return dual_down(s, result, v, !counted, s->level, &s->regs[pc->a]);
 }
 
 /* --- Rules of one's own ------------------------------------------------- */

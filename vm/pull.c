@@ -112,18 +112,18 @@ static bool seed_leaf(Sweep *w, const Both *at) {
   Session *s = w->s;
   bool varies = at->type->kind == TY_TENSOR &&
                 dtype_is_float((DType)at->type->dtype) && !at->v_bits;
-  if (!varies || !is_dual(at->v) || dual_level(at->v) != w->level) return true;
-  Value g = at->g;
+  if (!varies) return true;
+  Value v = dual_upto(at->v, w->level), g = at->g;
+  if (!is_dual(v) || dual_level(v) != w->level) return true;
   if (!at->g_bits) obj_keep(g.obj);
   else g.tensor = tensor_from_bits(&s->store.heap, (DType)at->type->dtype, g);
   if (!g.obj) return vm_out_of_memory(s);
-  if (!shapes_equal(dual_tensor(g), dual_tensor(at->v))) {
-    fault_other_shape(s, dual_tensor(at->v), dual_tensor(g));
+  if (!shapes_equal(dual_tensor(g), dual_tensor(v))) {
+    fault_other_shape(s, dual_tensor(v), dual_tensor(g));
     obj_drop(&s->store, g.obj);
     return false;
   }
-  return sweep_add(w, dual_record(at->v), dual_index(at->v), g,
-                   (Value){.bits = 0});
+  return sweep_add(w, dual_record(v), dual_index(v), g, (Value){.bits = 0});
 }
 
 static bool seed(Sweep *w, Both root) {
@@ -216,9 +216,17 @@ bool sweep_invoke(Sweep *w, Function *f, Value *window) {
                      f->result_count ? unboxed_entry : w->s->entry);
 }
 
+/* Each loop within a loop takes some of the C stack, at most 2 KB. */
+enum { LOOPS_MOST = 500 };
+
 bool sweep_enter(Sweep *w, Function *f, Value *window, const Word *entry) {
   Session *s = w->s;
   Value *regs = s->regs;
+  if (s->loop_depth >= LOOPS_MOST) {
+    vm_fault(s, E0702, "recursion too deep: %d sweeps within one another",
+             LOOPS_MOST);
+    return sweep_drop_arguments(s, f, window, (int)f->nparams);
+  }
   *s->frame_top++ = (Frame){w->pc + 2, regs};
   s->regs = s->left;
   if (!vm_call(s, f, window, entry + 2)) {

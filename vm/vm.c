@@ -622,8 +622,12 @@ dispatch:
     NEXT(ins_length(pc));
     CASE(end) : SLOW(vm_end(s, pc));
     NEXT(2);
-    CASE(pull) : SLOW(vm_pull(s, pc));
-    NEXT(ins_length(pc));
+    CASE(pull) : {
+      size_t depth = (size_t)(fp - s->frames);
+      SLOW(vm_pull(s, pc)); /* runs loops of its own, which may move frames */
+      fp = s->frames + depth;
+      NEXT(ins_length(pc));
+    }
     CASE(next_step) : {
       Value *at = vm_next_step(s, pc);
       if (!at) NEXT(2);

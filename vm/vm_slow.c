@@ -19,7 +19,7 @@
  * allocate at each swing.
  *
  * Frames are one array, which is moved when it grows; nothing points into it
- * but fp, which is reloaded (LOAD). */
+ * but fp, which is reloaded (LOAD; pull, which runs loops of its own, too). */
 #include <string.h>
 
 #include "vm/vm.h"
@@ -70,6 +70,7 @@ static bool frames_resize(Session *s, size_t cap) {
   Frame *frames = mem_resize(s->mem, s->frames, s->frame_cap * sizeof *frames,
                              cap * sizeof *frames);
   if (!frames) return false;
+  s->stack_bytes += (cap - s->frame_cap) * sizeof *frames; /* may wrap twice */
   s->frames = frames;
   s->frame_top = frames + used;
   s->frame_cap = cap;
@@ -112,12 +113,16 @@ static Segment *segment_new(Session *s, size_t least) {
   Segment *g = mem_alloc(s->mem, segment_bytes(count));
   if (!g && pool_relieve(&s->store.heap.pool))
     g = mem_alloc(s->mem, segment_bytes(count));
-  if (g) g->count = count;
+  if (!g) return NULL;
+  g->count = count;
+  s->stack_bytes += segment_bytes(count);
   return g;
 }
 
 static void segment_free(Session *s, Segment *g) {
-  if (g) mem_free(s->mem, g, segment_bytes(g->count));
+  if (!g) return;
+  s->stack_bytes -= segment_bytes(g->count);
+  mem_free(s->mem, g, segment_bytes(g->count));
 }
 
 /* The next segment becomes the one in use; NULL when memory runs out. */

@@ -26,6 +26,7 @@ enum {
   REGION_HELD,    /* references that the words' registers have */
   REGION_COUNTED, /* is the result of the run an object? */
   REGION_MOST,    /* records that may be kept at once; 0: all */
+  REGION_EACH,    /* bytes that one takes */
   REGION_FIXED
 };
 
@@ -187,6 +188,7 @@ static size_t fill_header(Session *s, const Windows *w, Cell *r,
   f[REGION_HELD].bits = 0;
   f[REGION_COUNTED].bits = counted;
   f[REGION_MOST].bits = s->again.most;
+  f[REGION_EACH].bits = s->again.each;
   for (size_t i = 0; i < frames; i++) {
     f[at++].bits = (uint64_t)(uintptr_t)(w->all.data[i].pc + 2);
     f[at++].bits = w->all.data[i].first;
@@ -233,11 +235,13 @@ static void look_after(Session *s, uint64_t records) {
     s->again.next = s->again.last;
 }
 
+/* All but the stack: a deep recursion has it without a tape, too. */
 static size_t live_bytes(const Session *s) {
-  return atomic_load(&mem_root(s->mem)->live);
+  size_t live = atomic_load(&mem_root(s->mem)->live);
+  return live > s->stack_bytes ? live - s->stack_bytes : 0;
 }
 
-/* How much the outermost run has added to what was live. */
+/* How much the outermost run has added to what was live, beside the stack. */
 static size_t tape_size(const Session *s) {
   size_t live = live_bytes(s);
   return live > s->tape_start ? live - s->tape_start : 0;
@@ -296,9 +300,34 @@ static bool is_finished(const Session *s) {
   return s->again.replay && s->again.wanted == UINT64_MAX;
 }
 
+/* Is a state of so many bytes at most a fourth of what its region saves?  The
+ * state has the whole stack: without this a deep recursion would keep more than
+ * its tape, and take time that grows with the square of the depth. */
+static bool pays(const Session *s, size_t bytes) {
+  enum { PAYS = 4 };
+  return bytes <= (double)s->again.interval * (double)s->again.each / PAYS;
+}
+
+/* A frame takes two words of a state, and its registers two or more. */
+static size_t least_state(const Session *s) {
+  size_t frames = (size_t)(s->frame_top - s->frames) - s->again.base;
+  return frames * 4 * sizeof(Value);
+}
+
+/* The state where a region may begin; NULL: there is none, or it does not pay,
+ * or memory ran out. */
+static Cell *region_here(Session *s) {
+  if (!pays(s, least_state(s))) return NULL;
+  Cell *region = region_new(s, s->again.base, s->pc, s->again.counted);
+  if (!region || pays(s, cell_bytes(region))) return region;
+  obj_drop(&s->store, &region->obj);
+  return NULL;
+}
+
 /* The records that stay tell by their number how many half as much memory
  * holds: so long are the regions after those.  Where their states fill their
- * share, these get fewer and the regions longer, which their replay divides. */
+ * share, these get fewer and the regions longer, which their replay divides.
+ * Without a region the records stay, and all frames may have been looked at. */
 bool again_due(Session *s) {
   Again *a = &s->again;
   if (is_finished(s)) return finish(s);
@@ -309,16 +338,19 @@ bool again_due(Session *s) {
     return true;
   }
   if (!a->most) {
-    a->most = (s->record_count - a->start) / 2;
+    uint64_t records = s->record_count - a->start;
+    a->each = tape_size(s) / (records ? records : 1);
+    a->most = records / 2;
     if (a->most < INTERVAL_LEAST) a->most = INTERVAL_LEAST;
     a->interval = a->most;
   }
   if (!a->replay && exceeds(s, STATES_DENSE)) a->interval *= 2;
   stretch_loop_ends(s); /* the state has references to what it continues */
-  Cell *region = region_new(s, a->base, s->pc, a->counted);
+  Cell *region = region_here(s);
   if (!region && mem_exhausted(s->mem)) return vm_out_of_memory(s);
   if (region) set_region(s, region);
-  look_after(s, region ? a->interval : LOOK_EVERY);
+  uint64_t frames = (uint64_t)(s->frame_top - s->frames) - a->base;
+  look_after(s, region ? a->interval : LOOK_EVERY + frames);
   return true;
 }
 
@@ -451,6 +483,7 @@ static void plan(Session *s, const Cell *region, uint64_t last) {
   a->next = a->last;
   if (is_whole(region, last)) return;
   a->most = cell_fields((Cell *)region)[REGION_MOST].bits;
+  a->each = cell_fields((Cell *)region)[REGION_EACH].bits;
   a->interval = a->most > span / PARTS_MOST ? a->most : span / PARTS_MOST;
   a->next = 0;
 }

@@ -59,6 +59,7 @@ typedef struct Again {
   int depth;             /* of loops within loops, where that runs */
   uint64_t start;        /* records before the run */
   uint64_t most;         /* records to be kept at once; 0: not known yet */
+  uint64_t each;         /* bytes that one takes */
   uint64_t interval;     /* records of the next region, if that is known */
 } Again;
 
@@ -134,6 +135,7 @@ struct Session {
   size_t frame_cap;
   _Atomic(Frame *) frame_limit; /* a call at or above looks what is up */
   Segment *segment, *spare;
+  size_t stack_bytes; /* of the frames and of all segments */
   /* Where the loop stands when it is left.  `pc` and `regs` are not
    * neighbours: gcc would make one vector of them throughout the loop. */
   const Word *pc;

@@ -136,6 +136,32 @@ my $asked = rly($twice)->{out};
 is(rly('--tape-memory', $_, $twice)->{out}, $asked, "pulled thrice, $_")
     for '1', '4k', '16k';
 
+# A recursion whose calls wait for one another, at depths around that at which
+# the array of frames is moved.
+my $waits = sub { spew(scratch('waits.rly'), <<"END") };
+def \@deep(%n: int32, %x: float32) -> float32 {
+  if (%n == 0) { %x } else { sin(\@deep(%n - 1, %x * 1.0001f)) + 0.1f }
+}
+grad(fn (%x: float32) { \@deep($_[0], %x) })(0.5f);
+END
+my @moved;
+for my $depth (110 .. 130) {
+  my $program = $waits->($depth);
+  my $whole = rly($program)->{out};
+  push @moved, grep { rly('--tape-memory', $_, $program)->{out} ne $whole }
+      '1k', '4k';
+}
+is("@moved", '', 'calls that wait, around the depth where frames move');
+
+# There a copy of the machine's state has all the calls, so the tape is kept
+# where copies would take more than they save.
+my ($whole, $limited) = map {
+  my $run = rly('run', '--stats', '--tape-memory', $_, $waits->(200_000));
+  [$run->{out}, $run->{err} =~ /^tape bytes\t(\d+)$/m]
+} '1G', '1M';
+is($limited->[0], $whole->[0], '200,000 calls that wait: the same bits');
+cmp_ok($limited->[1], '<=', 1.1 * $whole->[1], '... in no more memory');
+
 # The memory of a loop's tape does not grow with its steps, neither that of the
 # values nor that of the rows that wait for the weights' products. The first and
 # last steps find their rows once, all others twice, for all weights at once.

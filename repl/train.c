@@ -104,6 +104,7 @@ static rly_status end_epoch(Training *t, EpochReport *e) {
   if (status != RLY_OK) return status;
   *e = (EpochReport){.loss = float_of(v, 0),
                      .validation = float_of(v, 1),
+                     .validated = checks > 0,
                      .best = bool_of(v, 2),
                      .without = int_of(v, 3)};
   rly_value_free(v);

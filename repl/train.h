@@ -18,7 +18,8 @@ typedef struct StepReport {
 
 /* What the end of an epoch gave (@train.epoch). */
 typedef struct EpochReport {
-  double loss, validation; /* NaN: nothing is validated */
+  double loss, validation;
+  bool validated; /* else `validation` is none */
   bool best;
   int64_t without; /* epochs since the best one */
 } EpochReport;

@@ -93,7 +93,7 @@ static void put_line(const Training *t, const StepReport *r,
   strbuf_addf(out, "epoch %lld/%lld  step %lld/%lld  loss %.4g",
               (long long)epoch, (long long)t->epochs, (long long)t->step,
               (long long)t->steps, e ? e->loss : t->smooth);
-  if (e && !isnan(e->validation))
+  if (e && e->validated)
     strbuf_addf(out, "  validation %.4g%s", e->validation,
                 e->best ? " (best)" : "");
   strbuf_addf(out, "  norm %.3g  rate %.3g", r->norm, r->rate);

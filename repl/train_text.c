@@ -133,6 +133,22 @@ static void put_taken(Plan *p, const char *from) {
   strbuf_add(out, p->inputs == 1 ? ",)" : ")");
 }
 
+/* let NAME = how many examples there are, as each tensor of the tuple FROM has
+ * them along axis 0; */
+static void put_count(Plan *p, const char *name, const char *from) {
+  StrBuf *out = &p->t->text;
+  strbuf_addf(out, "let %s = {\n", name);
+  for (int i = 0; i < p->inputs; i++)
+    strbuf_addf(out, "  let %%n%d = take(shape_of(%s.%d), 0);\n", i, from, i);
+  for (int i = 1; i < p->inputs; i++)
+    strbuf_addf(out,
+                "  assert(%%n0 == %%n%d, message=\"`%s` has {} examples and "
+                "`%s` has {}\", %%n0, %%n%d);\n",
+                i, rly_function_param_name(p->loss_fn, 1),
+                rly_function_param_name(p->loss_fn, i + 1), i);
+  strbuf_add(out, "  %n0\n};\n");
+}
+
 /* What the examples of a step are made from: drawn ones, or the rows that come
  * in the order of the epoch; and how many they are. */
 static void put_batches(Plan *p) {
@@ -161,8 +177,8 @@ static void put_batches(Plan *p) {
                   rly_function_param_name(p->loss_fn, i + 1));
     strbuf_add(out, p->inputs == 1 ? ",)" : ")");
   }
-  strbuf_add(out,
-             ";\nlet @train.all = take(shape_of(@train.examples.0), 0);\n");
+  strbuf_add(out, ";\n");
+  put_count(p, "@train.all", "@train.examples");
   if (p->cli->validate > 0) {
     strbuf_add(out, "let @train.count = @train.all - cast(");
     put_number(out, p->cli->validate);
@@ -388,6 +404,7 @@ static void put_validation(Plan *p) {
     strbuf_add(out, "let @train.checked = ");
     put_tuple(p, p->validation, "@validation()");
     strbuf_add(out, ";\n");
+    put_count(p, "@train.checked.all", "@train.checked");
   }
   const char *from = held ? "@train.examples" : "@train.checked";
   const char *first = held ? "@train.count" : "0";
@@ -436,7 +453,7 @@ static void put_epoch(Plan *p) {
              "  ref_write(@train.sum, (0f64, 0f64));\n"
              "  let %loss = %sum.0 / %sum.1;\n"
              "  let %checked = %v.0 / %v.1;\n"
-             "  let %counts = if (isnan(%checked)) { %loss } "
+             "  let %counts = if (@train.checks() == 0) { %loss } "
              "else { %checked };\n"
              "  let %best = ref_read(@train.best);\n"
              "  let %better = %counts < %best.0;\n"

@@ -9,6 +9,7 @@
 #include "lib/inside.h"
 #include "repl/cli.h"
 #include "repl/guard.h"
+#include "repl/stream.h"
 
 static const char *model_name(Host *h, const char *file) {
   const Cli *cli = h->cli;
@@ -16,6 +17,18 @@ static const char *model_name(Host *h, const char *file) {
   size_t stem = strlen(file);
   if (stem > 4 && !strcmp(file + stem - 4, ".rly")) stem -= 4;
   return arena_printf(&h->program->arena, "%.*s.onnx", (int)stem, file);
+}
+
+/* What is read is not written over.  0 or an exit status. */
+static int check_files(Host *h, const char *program, const char *model) {
+  const TextList *params = &h->cli->params;
+  Files files = {0};
+  int status = files_add(&files, h, program, "the program", false);
+  for (int i = 0; !status && i < params->count; i++)
+    status = files_add(&files, h, params->items[i], "weights", false);
+  if (!status) status = files_add(&files, h, model, "the model", true);
+  files_done(&files);
+  return status;
 }
 
 static int export_file(Host *h) {
@@ -27,6 +40,8 @@ static int export_file(Host *h) {
                       EXPORT_OPSET_MOST);
   const char *file = cli->words.items[0];
   const char *entry = cli->entry ? cli->entry : "main";
+  int status_of_files = check_files(h, file, model_name(h, file));
+  if (status_of_files) return status_of_files;
   guard_begin(cli, "exporting");
   rly_status status = host_add_file(h, file);
   for (int i = 0; status == RLY_OK && i < cli->params.count; i++)

@@ -18,6 +18,7 @@
 #include "lib/inside.h"
 #include "repl/cli.h"
 #include "repl/guard.h"
+#include "repl/stream.h"
 
 /* --- Writing a model as a program ----------------------------------------- */
 
@@ -34,6 +35,32 @@ static bool write_text(Host *h, const char *path, const OnnxModel *model) {
   return fine;
 }
 
+/* Import's texts begin with a comment that tells what they were made from. */
+static bool is_imported(const char *path) {
+  char line[256] = "";
+  FILE *f = fopen(path, "r");
+  bool read = f && fgets(line, sizeof line, f);
+  if (f) fclose(f);
+  return !read || (!strncmp(line, "// ", 3) && strstr(line, "operator set"));
+}
+
+/* Neither what is read nor what somebody wrote by hand is written over.  0 or
+ * an exit status. */
+static int check_files(Host *h, const char *model, const char *text,
+                       const char *weights) {
+  if (!h->cli->import_as && !is_imported(text))
+    return host_usage(h,
+                      "%s is there, and is no text of rly import: -o NAME says "
+                      "how the program is to be called",
+                      text);
+  Files files = {0};
+  int status = files_add(&files, h, model, "the model", false);
+  if (!status) status = files_add(&files, h, text, "the program", true);
+  if (!status) status = files_add(&files, h, weights, "its weights", true);
+  files_done(&files);
+  return status;
+}
+
 /* What the checker refuses is written all the same, so that it can be read and
  * mended. */
 static int import_file(Host *h) {
@@ -47,6 +74,8 @@ static int import_file(Host *h) {
       cli->import_as ? cli->import_as : arena_strndup(arena, path, stem);
   const char *text = arena_printf(arena, "%s.rly", name);
   const char *weights = arena_printf(arena, "%s.safetensors", name);
+  int status_of_files = check_files(h, path, text, weights);
+  if (status_of_files) return status_of_files;
   guard_begin(cli, "importing");
   OnnxState state = {cli->stateful, cli->state.count, cli->state.items};
   bool stateful = state.recurrent || state.pair_count;

@@ -51,7 +51,7 @@ typedef struct Files {
   size_t count;
 } Files;
 
-/* Notes that the stream reads or writes the file.  0, or an exit status after
+/* Notes that the command reads or writes the file.  0, or an exit status after
  * reporting that it cannot while it does what was noted before: of two ends of
  * one file at least one is in the way, unless both read a regular file. */
 int files_add(Files *p, Host *h, const char *path, const char *what,

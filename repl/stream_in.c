@@ -148,7 +148,7 @@ int files_add(Files *p, Host *h, const char *path, const char *what,
                       both ? "each would get a part of what the pipe holds"
                       : written && old->written
                           ? "each would overwrite the other"
-                          : "it would be overwritten before it is read");
+                          : "it would be overwritten");
   }
   p->all[p->count++] = next;
   return 0;

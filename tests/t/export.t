@@ -178,6 +178,21 @@ gives(rly('export', @bound, '-o', scratch('no/where.onnx')), 1, '', qr/E0507/,
       'a folder that is not there');
 gives(rly('export', @bound, '--opset', $_), 1, '', qr/--opset is from 17 to 23/,
       "operator set $_") for 16, 24;
+# Neither what is read nor what was written by hand is written over.
+my $hand = spew(scratch('hand.rly'), "def \@main(%x: Tensor[(2), float32]) "
+                  . "-> Tensor[(2), float32] { tanh(%x) }\n");
+my $text = slurp($hand);
+gives(rly('export', $hand, '-o', $hand), 1, '', qr/E0506.*would be overwritten/,
+      'a model over its program');
+gives(rly('export', $hand), 0, '', '', 'a model beside it');
+my $model = $hand =~ s/rly$/onnx/r;
+gives(rly('import', $model), 1, '', qr/E0506.*is no text of rly import: -o NAME/,
+      'a program over one by hand');
+is(slurp($hand), $text, '... which is as it was');
+my $other = scratch('other');
+gives(rly('import', $model, '-o', $other), 0, '', '', 'another name');
+rename $model, "$other.onnx" or die $!;
+gives(rly('import', "$other.onnx"), 0, '', '', 'over what import wrote');
 gives(rly('export', $affine, '--entry', 'f'), 1, '',
       qr/E0102.*no function `\@f`/, 'an entry that is not there');
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators in Python: functions of arrays that a program calls.
 
-The function sees the operands as arrays over rly's memory, which are read-only
-and good until it returns; what it gives is copied into the result.  It is called
+The function is given copies of the operands, which it may keep; what it gives is
+copied into the result.  It is called
 on the thread that runs the session."""
 import threading
 
@@ -36,7 +36,11 @@ def array_over(operand, writable=False):
 
 
 def operands_of(call):
-    return [array_over(call.operands[i]) for i in range(call.count)]
+    """Copies: the memory is rly's own, and used for other things afterwards."""
+    copies = [array_over(call.operands[i]).copy() for i in range(call.count)]
+    for copy in copies:
+        copy.flags.writeable = False
+    return copies
 
 
 def guarded(work):

@@ -539,16 +539,19 @@ class Turn:
     freeing what it made would wait for the run.  (A context manager made of a
     generator is slow.)"""
 
-    def __init__(self):
+    def __init__(self, handle):
         lock = threading.Lock()
         self.acquire, self.release = lock.acquire, lock.release
+        self.handle = handle
 
     def __enter__(self):
         if not self.acquire(False):
             raise Misuse("the session is at work in another thread, or this is "
                          "a callback of it")
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind is KeyboardInterrupt:  # nobody reads what the run reported
+            lib.rly_session_diagnostics_clear(self.handle)
         self.release()
 
 
@@ -572,7 +575,7 @@ class Session:
             raise failure(lib.RLY_LIMIT, self.context)
         self.handle = ffi.gc(made, lib.rly_session_free)
         self.state = State(self)
-        self.turn = Turn()
+        self.turn = Turn(self.handle)
         self._functions = {}
 
     def __reduce__(self):
@@ -583,7 +586,10 @@ class Session:
             count = lib.rly_session_diagnostic_count(self.handle)
             status = lib.RLY_REFUSED if count else MISUSE
         error = failure(status, self.context, self.handle)
-        error.__cause__ = operators.take_cause()
+        cause = operators.take_cause()
+        if cause is not None and not isinstance(cause, Exception):
+            return cause  # Ctrl-C, or sys.exit(), is no error of the run
+        error.__cause__ = cause
         return error
 
     def check(self, status):

@@ -486,6 +486,32 @@ def test_operators():
         p.head(np.arange(9), -3)
 
 
+def test_operators_keep_operands():
+    p, kept = rly.Program(), []
+
+    @p.operator("op @seen[n: Dim](%x: Tensor[(n), float32]) "
+                "-> Tensor[(n), float32]")
+    def seen(x):
+        kept.append(x)
+        return x
+
+    @p.operator("op @stops(%x: float32) -> float32")
+    def stops(x):
+        raise KeyboardInterrupt
+
+    p.add("def @f(%x: Tensor[(?), float32]) { @seen(%x + 1f) }"
+          "def @g(%x: float32) { @stops(%x) }"
+          "def @div(%x: int32, %y: int32) { %x / %y }")
+    for n in range(3):
+        p.f(np.full(1000, n, F32))
+    assert [k[0] for k in kept] == [1, 2, 3]
+    with pytest.raises(KeyboardInterrupt):
+        p.g(1)
+    with pytest.raises(rly.RunError) as caught:
+        p.div(1, 0)
+    assert caught.value.codes == ["E0602"]  # none of the run before
+
+
 def test_operators_with_several_results():
     p = rly.Program()
     p.operator("op @divmod[s: Shape](%x: Tensor[s, int32], %k: int32) "

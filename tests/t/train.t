@@ -239,16 +239,16 @@ my %refused = (
                                qr/E0201.*int32 holds none/],
 );
 # Every tensor has as many examples; a NaN among those that are held out shows.
-my $unequal = rly('train', $plane, 'x=[[1, 0, 0], [0, 1, 0], [0, 0, 1]]', 'y=[1, 2]',
-               '-o', scratch('rows'));
+my $unequal = rly('train', $plane, '-o', scratch('rows'), 'y=[1, 2]',
+                  'x=[[1, 0, 0], [0, 1, 0], [0, 0, 1]]');
 is($unequal->{status}, 2, 'other numbers of examples are refused');
 like($unequal->{err}, qr/`x` has 3 examples and `y` has 2/, '... and told');
-my $held = rly('train', $plane, '-o', scratch('held'), '--epochs', 2, '--validate',
-               '0.4', 'x=[[1f, 0f, 0f], [0f, 1f, 0f], [nanf, 0f, 1f]]',
-               'y=[1f, 2f, 3f]');
+my $held = rly('train', $plane, '-o', scratch('held'), '--epochs', 2,
+               '--validate', '0.4', 'y=[1f, 2f, 3f]',
+               'x=[[1f, 0f, 0f], [0f, 1f, 0f], [nanf, 0f, 1f]]');
 is($held->{status}, 0, 'a NaN in what is held out');
-is(scalar(() = $held->{out} =~ /  validation nan  /g), 2, '... is the validation')
-    or diag($held->{out}, $held->{err});
+is(scalar(() = $held->{out} =~ /  validation nan  /g), 2,
+   '... is the validation') or diag($held->{out}, $held->{err});
 
 for my $name (sort keys %refused) {
   my ($text, $why) = @{$refused{$name}};

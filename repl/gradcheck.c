@@ -51,8 +51,10 @@ typedef struct Check {
   StrBuf text;      /* that is being made */
   StrBuf said;      /* why there is no verdict, or what is wrong */
   Numbers y, seeds, up, down, gradient, forward, tangent;
-  double step; /* of differences */
-  int parts;   /* of the value, met so far */
+  double step;   /* of differences */
+  double size;   /* of the value, at most 1 */
+  Numbers bends; /* of the value's elements, at the larger step */
+  int parts;     /* of the value, met so far */
   int elements, kinks;
   double largest; /* difference, relative */
   bool limit;     /* time or memory is over */
@@ -261,18 +263,34 @@ static bool forward(Check *c, const double *at) {
 
 /* --- Comparing ----------------------------------------------------------- */
 
-/* Is `found` the derivative that was expected, but for rounding? */
-static bool agrees(Check *c, double expected, double found, double most) {
-  double size = 1 + fabs(expected) + fabs(found);
+/* Is `found` the derivative that was expected, but for rounding, relative to
+ * the derivatives and to `size`? */
+static bool agrees(Check *c, double expected, double found, double size,
+                   double most) {
+  size += fabs(expected) + fabs(found);
   double off = fabs(expected - found) / size;
   if (!(off <= c->largest)) c->largest = off;
   return off <= most;
 }
 
-/* Do differences to both sides agree, so that there is a derivative? */
-static bool is_smooth(const Check *c, double up, double y, double down) {
-  double slope = (up - down) / (2 * c->step);
-  return fabs(up - y + (down - y)) / c->step <= 1e-3 * (1 + fabs(slope));
+/* The size of the value, which rounding is relative to.  Where the value is a
+ * small difference of large numbers, their rounding is larger: hence LEAST. */
+static double size_of(const Numbers *y) {
+  const double least = 1e-3;
+  double size = least;
+  for (size_t i = 0; i < y->len; i++) size = fmax(size, fabs(y->data[i]));
+  return fmin(size, 1);
+}
+
+/* How far the differences to both sides disagree. */
+static double bend_of(const Check *c, double up, double y, double down) {
+  return fabs(up - y + (down - y)) / c->step;
+}
+
+/* Is there a derivative?  `before` is the bend at a step ten times as long, or
+ * 0: it gets smaller with the step, unless there is a kink or a jump. */
+static bool is_smooth(double bend, double slope, double before) {
+  return bend <= 1e-3 * (1 + fabs(slope)) || bend < before / 4;
 }
 
 /* The values a step of `along` up and down. */
@@ -291,15 +309,18 @@ static bool differences(Check *c, const double *x, double *moved,
   return true;
 }
 
-/* v . f along element i against the gradient's. */
+/* v . f along element i against the gradient's.  `*bend` is that of the step
+ * before, or 0, and then of this one. */
 static Verdict element_by_step(Check *c, const double *x, double *moved,
-                               size_t i) {
+                               size_t i, double *bend) {
   if (!differences(c, x, moved, NULL, i)) return c->limit ? AGAIN : PASSED_OVER;
   double up = dot(&c->seeds, &c->up), y = dot(&c->seeds, &c->y),
          down = dot(&c->seeds, &c->down);
-  if (!is_smooth(c, up, y, down)) return PASSED_OVER;
   double slope = (up - down) / (2 * c->step), found = c->gradient.data[i];
-  if (agrees(c, slope, found, near)) return RIGHT;
+  double before = *bend;
+  *bend = bend_of(c, up, y, down);
+  if (!is_smooth(*bend, slope, before)) return PASSED_OVER;
+  if (agrees(c, slope, found, c->size, near)) return RIGHT;
   VEC_CLEAR(&c->said);
   strbuf_addf(&c->said, "at %s: differences %.8g, vjp %.8g",
               c->point.slots.data[i].path, slope, found);
@@ -307,28 +328,36 @@ static Verdict element_by_step(Check *c, const double *x, double *moved,
 }
 
 /* A derivative that is wrong is so for a smaller step, too; where only the
- * third derivative is large, the differences come nearer. */
+ * third derivative is large, the differences come nearer, and where only the
+ * second is, those to both sides. */
 static Verdict check_element(Check *c, const double *x, double *moved,
                              size_t i) {
-  double largest = c->largest;
+  double largest = c->largest, bend = 0;
   c->step = steps[0];
-  Verdict v = element_by_step(c, x, moved, i);
-  if (v == WRONG) {
+  Verdict v = element_by_step(c, x, moved, i, &bend);
+  if (v == WRONG || (v == PASSED_OVER && bend > 0)) {
     c->largest = largest;
     c->step = steps[1];
-    v = element_by_step(c, x, moved, i);
+    v = element_by_step(c, x, moved, i, &bend);
   }
   c->elements += v == RIGHT || v == WRONG;
   return v;
 }
 
-/* Each element of the value along u against jvp's. */
-static Verdict forward_by_step(Check *c, const double *x, double *moved) {
+/* Each element of the value along u against jvp's; `*kinks`: how many were
+ * passed over. */
+static Verdict forward_by_step(Check *c, const double *x, double *moved,
+                               int *kinks) {
   if (!differences(c, x, moved, c->tangent.data, 0)) return AGAIN;
+  *kinks = 0;
   for (size_t i = 0; i < c->y.len; i++) {
     double up = c->up.data[i], y = c->y.data[i], down = c->down.data[i];
     double slope = (up - down) / (2 * c->step), found = c->forward.data[i];
-    if (!is_smooth(c, up, y, down) || agrees(c, slope, found, near)) continue;
+    double before = c->bends.data[i];
+    c->bends.data[i] = bend_of(c, up, y, down);
+    bool smooth = is_smooth(c->bends.data[i], slope, before);
+    *kinks += !smooth;
+    if (!smooth || agrees(c, slope, found, c->size, near)) continue;
     VEC_CLEAR(&c->said);
     strbuf_addf(&c->said,
                 "element %zu of the value: differences %.8g, jvp %.8g", i,
@@ -343,7 +372,7 @@ static Verdict check_forward(Check *c, const double *x, double *moved) {
     return c->said.len ? WRONG : AGAIN;
   double back = dot(&c->gradient, &c->tangent),
          there = dot(&c->seeds, &c->forward);
-  if (!agrees(c, there, back, nearer)) {
+  if (!agrees(c, there, back, 1, nearer)) {
     VEC_CLEAR(&c->said);
     strbuf_addf(&c->said,
                 "the dot test: v . jvp(u) = %.12g, vjp(v) . u = %.12g", there,
@@ -351,12 +380,18 @@ static Verdict check_forward(Check *c, const double *x, double *moved) {
     return WRONG;
   }
   double largest = c->largest;
+  int kinks = 0;
+  VEC_CLEAR(&c->bends);
+  for (size_t i = 0; i < c->y.len; i++) VEC_PUSH(&c->bends, 0);
   c->step = steps[0];
-  Verdict v = forward_by_step(c, x, moved);
-  if (v != WRONG) return v;
-  c->largest = largest;
-  c->step = steps[1];
-  return forward_by_step(c, x, moved);
+  Verdict v = forward_by_step(c, x, moved, &kinks);
+  if (v == WRONG || kinks) {
+    c->largest = largest;
+    c->step = steps[1];
+    v = forward_by_step(c, x, moved, &kinks);
+  }
+  c->kinks += kinks;
+  return v;
 }
 
 /* --- One function -------------------------------------------------------- */
@@ -379,6 +414,7 @@ static Verdict check_here(Check *c, const double *x, double *moved) {
   }
   rly_value *y = c->value;
   c->value = NULL;
+  c->size = size_of(&c->y);
   VEC_CLEAR(&c->said);
   bool ok = reverse(c, y, x);
   rly_value_free(y);
@@ -516,6 +552,7 @@ static void check_start(Check *c, Host *h) {
   VEC_INIT(&c->down, mem);
   VEC_INIT(&c->gradient, mem);
   VEC_INIT(&c->forward, mem);
+  VEC_INIT(&c->bends, mem);
   VEC_INIT(&c->tangent, mem);
 }
 
@@ -530,6 +567,7 @@ static void check_end(Check *c) {
   VEC_DONE(&c->down);
   VEC_DONE(&c->gradient);
   VEC_DONE(&c->forward);
+  VEC_DONE(&c->bends);
   VEC_DONE(&c->tangent);
 }
 

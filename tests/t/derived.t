@@ -51,6 +51,31 @@ is(rly('gradcheck', '--entry', 'apply', $file)->{status}, 1,
 my $none = rly('gradcheck', '--entry', 'nosuch', $file);
 is($none->{status}, 1, 'one that is not there');
 like($none->{err}, qr/E0102.*no function `\@nosuch`/, '  which is said');
+# Derivatives are compared relative to the value, where that is small; and where a
+# value bends, but has no kink.  The derivative of each is wrong somewhere.
+my $subtle = rly('gradcheck', spew(scratch('subtle.rly'), <<'END'));
+def @small(%x: Tensor[(3), float32]) -> float32 {
+  with_vjp(fn (%x: Tensor[(3), float32]) { sum(%x) * 1e-8f },
+           fn (%x: Tensor[(3), float32], %y: float32, %g: float32) {
+             (zeros_like(%x),)
+           })(%x)
+}
+def @bends(%x: Tensor[(2000), float32]) -> float32 {
+  let %square = with_vjp(
+    fn (%x: Tensor[(2000), float32]) { %x * %x },
+    fn (%x: Tensor[(2000), float32], %y: Tensor[(2000), float32],
+        %g: Tensor[(2000), float32]) {
+      (where(arange(0f, 2000f, 1f) > 1998f, 0f, 2f) * %x * %g,)
+    });
+  sum(%square(%x))
+}
+def @bends_rightly(%x: Tensor[(2000), float32]) { sum(%x * %x) }
+def @small_rightly(%x: Tensor[(3), float32]) { sum(%x) * 1e-8f }
+END
+like($subtle->{out}, qr/^\@small: wrong: at %x\[0\]/m, 'a small value');
+like($subtle->{out}, qr/^\@bends: wrong: element 0 of the value/m, 'a bent one');
+is(scalar(() = $subtle->{out} =~ /rightly: right at \d+ elements, /g), 2,
+   '... and both with their derivatives') or diag($subtle->{out});
 is(rly('gradcheck')->{status}, 1, 'without a file');
 my $refused = rly('gradcheck', spew(scratch('no.rly'), 'def @f( {'));
 is($refused->{status}, 1, 'a text that is refused');

@@ -181,14 +181,14 @@ gives(rly('export', @bound, '--opset', $_), 1, '', qr/--opset is from 17 to 23/,
 # Neither what is read nor what was written by hand is written over.
 my $hand = spew(scratch('hand.rly'), "def \@main(%x: Tensor[(2), float32]) "
                   . "-> Tensor[(2), float32] { tanh(%x) }\n");
-my $text = slurp($hand);
+my $by_hand = slurp($hand);
 gives(rly('export', $hand, '-o', $hand), 1, '', qr/E0506.*would be overwritten/,
       'a model over its program');
 gives(rly('export', $hand), 0, '', '', 'a model beside it');
 my $model = $hand =~ s/rly$/onnx/r;
 gives(rly('import', $model), 1, '', qr/E0506.*is no text of rly import: -o NAME/,
       'a program over one by hand');
-is(slurp($hand), $text, '... which is as it was');
+is(slurp($hand), $by_hand, '... which is as it was');
 my $other = scratch('other');
 gives(rly('import', $model, '-o', $other), 0, '', '', 'another name');
 rename $model, "$other.onnx" or die $!;

@@ -57,6 +57,7 @@ typedef struct Check {
   int parts;     /* of the value, met so far */
   int elements, kinks;
   double largest; /* difference, relative */
+  bool refused;   /* there is no derivative, and it is said why */
   bool limit;     /* time or memory is over */
 } Check;
 
@@ -132,6 +133,7 @@ static void note_failure(Check *c, rly_status status, bool run) {
   c->limit |= exit_status(status) > 2 && !late;
   if (c->limit) return;
   if (any && !c->said.len) strbuf_addf(&c->said, "%s: %s", d.code, d.message);
+  c->refused |= any && !strcmp(d.code, "E0609");
   rly_session_diagnostics_clear(c->s);
   rly_diagnostics_clear(c->h->cx);
 }
@@ -243,6 +245,7 @@ static bool reverse(Check *c, rly_value *y, const double *at) {
   strbuf_add(&c->text, ").1(");
   if (!put_seed(c, y, 0)) {
     strbuf_add(&c->said, "its value holds a function or a cell");
+    c->refused = true;
     return false;
   }
   strbuf_add_char(&c->text, ')');
@@ -367,9 +370,14 @@ static Verdict forward_by_step(Check *c, const double *x, double *moved,
   return RIGHT;
 }
 
+/* The derivative was not computed. */
+static Verdict without_derivative(const Check *c) {
+  return c->refused ? PASSED_OVER : c->said.len ? WRONG : AGAIN;
+}
+
 static Verdict check_forward(Check *c, const double *x, double *moved) {
   if (!forward(c, x) || c->forward.len != c->y.len)
-    return c->said.len ? WRONG : AGAIN;
+    return without_derivative(c);
   double back = dot(&c->gradient, &c->tangent),
          there = dot(&c->seeds, &c->forward);
   if (!agrees(c, there, back, 1, nearer)) {
@@ -421,7 +429,7 @@ static Verdict check_here(Check *c, const double *x, double *moved) {
   if (ok && c->gradient.len != n)
     strbuf_addf(&c->said, "vjp has %zu numbers for %zu of the arguments",
                 c->gradient.len, n);
-  if (!ok || c->gradient.len != n) return c->said.len ? WRONG : AGAIN;
+  if (!ok || c->gradient.len != n) return without_derivative(c);
   VEC_CLEAR(&c->tangent);
   for (size_t i = 0; i < n; i++)
     VEC_PUSH(&c->tangent, point_chance(&c->point, -1, 1));
@@ -446,6 +454,7 @@ static Verdict check_point(Check *c, int point) {
   const double *range = ranges[point];
   const Type *type = c->g->type;
   c->elements = c->kinks = 0;
+  c->refused = false;
   c->largest = 0;
   bool drawn = point_draw(&c->point, c->h->program->ir, type, c->g->value->fn,
                           (uint64_t)point + 1, range[0], range[1]);

@@ -154,7 +154,7 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
     return;
   }
   if (hint_list(d, why, found, wanted)) return;
-  if (wanted->kind == K_TUPLE && wanted->count == 1) {
+  if (wanted->kind == K_TUPLE && wanted->count == 1 && found->kind != K_TUPLE) {
     diag_hint(d, "a tuple of one part has a comma: (x,)");
     return;
   }

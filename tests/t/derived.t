@@ -51,8 +51,8 @@ is(rly('gradcheck', '--entry', 'apply', $file)->{status}, 1,
 my $none = rly('gradcheck', '--entry', 'nosuch', $file);
 is($none->{status}, 1, 'one that is not there');
 like($none->{err}, qr/E0102.*no function `\@nosuch`/, '  which is said');
-# Derivatives are compared relative to the value, where that is small; and where a
-# value bends, but has no kink.  The derivative of each is wrong somewhere.
+# Derivatives are compared relative to the value, where that is small; and where
+# a value bends, but has no kink.  The derivative of each is wrong somewhere.
 my $subtle = rly('gradcheck', spew(scratch('subtle.rly'), <<'END'));
 def @small(%x: Tensor[(3), float32]) -> float32 {
   with_vjp(fn (%x: Tensor[(3), float32]) { sum(%x) * 1e-8f },
@@ -71,9 +71,16 @@ def @bends(%x: Tensor[(2000), float32]) -> float32 {
 }
 def @bends_rightly(%x: Tensor[(2000), float32]) { sum(%x * %x) }
 def @small_rightly(%x: Tensor[(3), float32]) { sum(%x) * 1e-8f }
+def @none(%x: Tensor[(3), float32]) { sum(unique(%x).0) }
+def @gives(%x: float32) { fn () { %x } }
 END
+like($subtle->{out}, qr/^\@none: passed over: E0609: `unique` has no/m,
+     'no derivative is no wrong one');
+like($subtle->{out}, qr/^\@gives: passed over: its value holds /m,
+     'nor is a function given back');
 like($subtle->{out}, qr/^\@small: wrong: at %x\[0\]/m, 'a small value');
-like($subtle->{out}, qr/^\@bends: wrong: element 0 of the value/m, 'a bent one');
+like($subtle->{out}, qr/^\@bends: wrong: element 0 of the value/m,
+     'one that bends');
 is(scalar(() = $subtle->{out} =~ /rightly: right at \d+ elements, /g), 2,
    '... and both with their derivatives') or diag($subtle->{out});
 is(rly('gradcheck')->{status}, 1, 'without a file');

@@ -223,6 +223,11 @@ static Ty *function_of(Infer *in, const Expr *e, Ty *f, int count) {
                count == 1 ? "" : "s", f->count);
     return NULL;
   }
+  /* The type at which an operator or a function of shapes is used is asked for
+   * by itself. */
+  const Expr *given = e->args[0];
+  if (f->kind == K_META && (given->kind == EX_OP || given->kind == EX_GLOBAL))
+    return NULL;
   if (f->kind == K_META) {
     Diag *d = diag_error(in->p->diags, E0202, e->args[0]->span,
                          "`%s` must know how many arguments this function "

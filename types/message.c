@@ -482,7 +482,8 @@ static const char *operand_types(Infer *in, const Constraint *c) {
   return text;
 }
 
-/* The example is a type that can be copied: holes become int32. */
+/* The example is a type that can be copied: holes become float32, as most
+ * numbers are. */
 void hint_annotation(Infer *in, Diag *d, const char *sigil, const Name *name,
                      Ty *known) {
   StrBuf example;
@@ -490,7 +491,7 @@ void hint_annotation(Infer *in, Diag *d, const char *sigil, const Name *name,
   for (const char *at = known ? ty_text(in, known) : "_"; *at; at++) {
     bool hole = *at == '_' && !in_word(at[1]) &&
                 (example.len == 0 || !in_word(VEC_LAST(&example)));
-    if (hole) strbuf_add(&example, "int32");
+    if (hole) strbuf_add(&example, "float32");
     else strbuf_add_char(&example, *at);
   }
   diag_hint(d, "annotate `%s%s`, as in %s%s: %s", sigil, name->text, sigil,

@@ -309,7 +309,7 @@ static const Refused mismatches[] = {
     {E0201, "def @main() { ref_read(7) }", "ref(_)"},
     {E0201, PRELUDE "def @main() { Cons(1, Cons(True, Nil)) }",
      "bool does not fit int32"},
-    {E0202, "def @main(%x) { %x }", "annotate `%x`, as in %x: int32"},
+    {E0202, "def @main(%x) { %x }", "annotate `%x`, as in %x: float32"},
     {E0202, "def @main() { fn (%x, %y) { let %z = %x + %y; %z * %z } }",
      "annotate `%x`"},
     {E0202, PRELUDE "let @r = ref(Nil); def @main() { 1 }", "annotate `@r`"},

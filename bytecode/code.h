@@ -293,9 +293,6 @@ Cell *code_closure(Code *c, Function *f);
 
 /* --- Differentiation ------------------------------------------------------ */
 
-/* Operands of a call are groups: a tensor alone, or the fields of a tuple,
- * which may have been written out. */
-enum { GROUP_SINGLE = -1 };
 /* The groups of a site's operands, attributes that are operands last; NULL:
  * memory ran out. */
 int *site_groups(Arena *arena, const OpSite *site, int *count);

@@ -1,12 +1,12 @@
 /* The forms of differentiation, typed.
  *
- *   F = fn(T1, ..., Tn) -> R    x1 : T1, ..., xn : Tn    R a float scalar in
- * grad
- *   -------------------------------------------------------------------------
+ *   F = fn(T1, ..., Tn) -> R    x1 : T1, ..., xn : Tn
+ *   -------------------------------------------------
  *   grad(F)             : fn(T1, ..., Tn) -> (R, (T1', ..., Tn'))
  *   vjp(F, x1, ..., xn) : (R, fn(R') -> (T1', ..., Tn'))
  *   jvp(F, (x1, ..., xn), (x1', ..., xn')) : (R, R')
  *
+ * R is a float scalar in grad.
  * T' is T, and () where T is a function or a cell; there is none where T is a
  * tuple or a data type with one inside.  The type of F may become
  * known late: its parameters are handed on at once, and the types that depend

@@ -612,10 +612,6 @@ GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
   bool ok = fn && !m.unknown && types_check(p, unit);
   out->function = ok ? scope_global(&p->user, made->name) : NULL;
   if (out->function) return GRADIENT_OK;
-  if (!fn || m.unknown) {
-    program_drop_unit(p, unit);
-    return m.unknown ? GRADIENT_UNKNOWN : GRADIENT_FAILED;
-  }
   program_drop_unit(p, unit);
-  return GRADIENT_FAILED;
+  return m.unknown ? GRADIENT_UNKNOWN : GRADIENT_FAILED;
 }

@@ -14,7 +14,8 @@ typedef enum GradientStatus {
 
 /* A function of those of the operands and the value that `uses` names, bit i
  * standing for operand i and the next for the value, and, last, of the value's
- * adjoint.  It gives the tuple of the adjoints of the float operands. */
+ * adjoint.  It gives a tuple with the adjoint of each operand, () where there
+ * is none. */
 typedef struct Gradient {
   const Global *function;
   uint32_t uses;

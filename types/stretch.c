@@ -219,7 +219,7 @@ static int count_floats(const Stretch *s, const StretchOp *op) {
   for (int i = 0; i < op->group_count; i++) {
     int v = op->operands[at];
     count += dtype_is_float((DType)s->types[v]->dtype);
-    at += op->groups[i] < 0 ? 1 : op->groups[i];
+    at += group_fields(op->groups[i]);
   }
   return count;
 }
@@ -315,17 +315,15 @@ static void settle(Writing *w, int v) {
 
 /* --- One operator --------------------------------------------------------- */
 
-static int fields_of(int group) { return group < 0 ? 1 : group; }
-
 static const Type *group_type(Writing *w, int group, const int *values) {
-  if (group < 0) return w->s->types[values[0]];
+  if (group == GROUP_SINGLE) return w->s->types[values[0]];
   const Type **types = ARENA_ARRAY(w->arena, const Type *, (size_t)group + 1);
   for (int i = 0; types && i < group; i++) types[i] = w->s->types[values[i]];
   return type_tuple(w->p->types, types ? group : 0, types);
 }
 
 static const Expr *group_value(Writing *w, int group, const int *values) {
-  if (group < 0) return value(w, values[0]);
+  if (group == GROUP_SINGLE) return value(w, values[0]);
   const Expr **all = ARENA_ARRAY(w->arena, const Expr *, (size_t)group + 1);
   for (int i = 0; all && i < group; i++) all[i] = value(w, values[i]);
   return gradient_tuple(w->arena, w->span, group, all);
@@ -380,11 +378,11 @@ static const Expr *bind(Writing *w, const StretchOp *op, const Fn *rule,
   int results[op->out_count + 1];
   Binding *lets = ARENA_ARRAY(w->arena, Binding, (size_t)op->group_count + 3);
   if (!lets) return body;
-  for (int i = 0; i < op->group_count; at += fields_of(op->groups[i++])) {
+  for (int i = 0; i < op->group_count; at += group_fields(op->groups[i++])) {
     const Name *name = rule->params[i]->name;
     if (!gradient_mentions(w->p->mem, body, name)) continue;
     const Expr *e = group_value(w, op->groups[i], op->operands + at);
-    if (op->groups[i] >= 0) body = with_tuple(w, body, name, e);
+    if (op->groups[i] != GROUP_SINGLE) body = with_tuple(w, body, name, e);
     else lets[n++] = let_of(w, name, e);
     if (!body) return unit(w);
   }
@@ -409,8 +407,9 @@ static const Expr *bind(Writing *w, const StretchOp *op, const Fn *rule,
 static bool take_apart(Writing *w, const StretchOp *op, const Expr *body,
                        const Expr *parts) {
   bool exact = rule_is_exact(w->s, op);
-  for (int i = 0, at = 0; i < op->group_count; at += fields_of(op->groups[i++]))
-    for (int k = 0; k < fields_of(op->groups[i]); k++) {
+  for (int i = 0, at = 0; i < op->group_count;
+       at += group_fields(op->groups[i++]))
+    for (int k = 0; k < group_fields(op->groups[i]); k++) {
       int v = op->operands[at + k];
       if (!w->sums[v].depends) continue;
       const Expr *field = gradient_field(w->arena, parts, i);
@@ -459,9 +458,9 @@ static bool add_op(Writing *w, const StretchOp *op) {
   bool *wanted = ARENA_ARRAY(w->arena, bool, (size_t)op->group_count + 1);
   if (!types || !wanted) return false;
   for (int i = 0, at = 0; i < op->group_count;
-       at += fields_of(op->groups[i++])) {
+       at += group_fields(op->groups[i++])) {
     types[i] = group_type(w, op->groups[i], op->operands + at);
-    for (int k = 0; k < fields_of(op->groups[i]); k++)
+    for (int k = 0; k < group_fields(op->groups[i]); k++)
       wanted[i] |= w->sums[op->operands[at + k]].depends;
   }
   for (int i = 0; i < op->out_count; i++) results[i] = op->first + i;

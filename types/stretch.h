@@ -7,14 +7,21 @@
 #include "ir/program.h"
 #include "ops/attr.h"
 
+/* Operands of a call are groups: a tensor alone, or the fields of a tuple,
+ * which may have been written out. */
+enum { GROUP_SINGLE = -1 };
+static inline int group_fields(int group) {
+  return group == GROUP_SINGLE ? 1 : group;
+}
+
 /* Values have numbers: first those from outside, then the operators' results in
  * order. */
 typedef struct StretchOp {
   const Attrs *attrs;
   int operand_count;
-  const int *operands; /* values, tuples flattened */
-  int group_count; /* operands of the row; fields of each, or -1: no tuple */
-  const int *groups;
+  const int *operands;  /* values, tuples flattened */
+  int group_count;      /* operands of the row */
+  const int *groups;    /* the fields of each, or GROUP_SINGLE */
   int first, out_count; /* values that it gives */
   bool gives_tuple;
 } StretchOp;

@@ -1,7 +1,7 @@
 /* Duals, records and the walks over values that differentiation needs.
  *
- * Walks are over values of any depth, with a stack of their own: one that
- * copies a value leaf by leaf (convert), from one representation to another. */
+ * A walk goes over a value of any depth, with a stack of its own, and copies it
+ * leaf by leaf from one representation to another (walk_copy). */
 #include "vm/again.h"
 
 #include <string.h>
@@ -121,7 +121,8 @@ static struct Derivative *derivative_of(Session *s, const OpSite *site, int n,
     Program *p = s->code->program;
     p->hold_shared(p, true);
     pthread_mutex_lock(&s->code->lock);
-    d = derivative_make(s->code, site, n, args, m, outs);
+    d = derivative_find(site, n, args); /* another session may have made it */
+    if (!d) d = derivative_make(s->code, site, n, args, m, outs);
     pthread_mutex_unlock(&s->code->lock);
     p->hold_shared(p, false);
   }

@@ -2,8 +2,7 @@
  *
  *   Dual     [primal | record | index]      primal: a Tensor, or a Dual of an
  *                                           outer level
- *   record   [site | order | input, index of each operand | operand ... |
- *            result ...]
+ *   record   of an operator: what the rule and the sweep need (dual_tape.h)
  *
  * A record is made for an operator when one of its operands is a Dual of the
  * innermost level among them, and points to the records of its operands, so
@@ -23,7 +22,8 @@ bool vm_plain(Session *s, const Word *pc);
 bool vm_constant_of(Session *s, const Word *pc);
 bool vm_part(Session *s, const Word *pc);
 bool vm_dual_op(Session *s, const Word *pc);
-/* Is it so (code.def)?  Registers are those of the loop. */
+/* Does the stretch that follows record these inputs as one (code.def)?  The
+ * registers are those of the loop. */
 bool vm_stretch_fits(Session *s, const Value *regs, const Word *pc);
 bool vm_stretch_in(Session *s, const Word *pc);
 bool vm_stretch_out(Session *s, const Word *pc);

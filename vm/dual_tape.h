@@ -56,9 +56,9 @@ static inline bool type_is_object(const Type *t) {
 
 /* After RECORD_ARGS, of n operands and m results: n records of operands, n
  * indices into those, n operands that are kept, m results that are.  Of a
- * stretch (the cell's tag): n records of inputs, n indices, then the values
- * that its site says are saved, scalars as bits.  RECORD_ADJOINT is the
- * sweep's. */
+ * stretch (the cell's tag): n records of inputs, their indices, four to a word
+ * (stretch.h), then the values that its site says are saved, scalars as bits.
+ * RECORD_ADJOINT is the sweep's. */
 enum {
   RECORD_SITE,
   RECORD_RULE,
@@ -129,8 +129,8 @@ static inline uint32_t operand_kind(Value v) {
          (uint32_t)(first_dim(t) + 1) << 16;
 }
 
-/* Finds the rule for operands of these ranks, under the code's lock; NULL:
- * memory ran out. */
+/* Makes the rule for operands of these ranks, of which there is none, under the
+ * code's lock; NULL: memory ran out. */
 struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
                                    const Value *args, int m, const Value *outs);
 

@@ -43,10 +43,6 @@ static void make_functions(Code *c, struct Derivative *d, const Global *g) {
   d->result = g->type->result;
 }
 
-static inline int group_fields(int group) {
-  return group == GROUP_SINGLE ? 1 : group;
-}
-
 struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
                                    const Value *args, int m,
                                    const Value *outs) {

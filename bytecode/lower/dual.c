@@ -10,7 +10,7 @@
  *     apply    f, as differentiated code
  *     end      the value without its record; the tape keeps the record
  *   the function that gives the adjoints captures the tape
- *     pull     the reverse sweep (vm/dual.c)
+ *     pull     the reverse sweep (vm/pull.c)
  *
  *   grad(f)    fn (x...): the same with an adjoint of one
  *   jvp(f, x, t)

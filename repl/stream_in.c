@@ -335,6 +335,15 @@ rly_status feed_bad(Feed *f, const char *format, ...) {
   return RLY_RUNTIME;
 }
 
+/* Does the input begin as a .npy does?  A file is known by its name, what comes
+ * through a pipe is raw: its header would be taken for numbers. */
+static bool is_headed(const Feed *f, ssize_t got) {
+  static const char magic[] = "\x93NUMPY";
+  ssize_t n = sizeof magic - 1;
+  return f->fd >= 0 && f->read == (size_t)got && got >= n &&
+         !memcmp(f->window, magic, (size_t)n);
+}
+
 /* Reads rows into the window after those in it.  *rows is less than `wanted` at
  * the end of the input.  A row that ends in the middle is an error of the
  * input, unless it was cut by a signal. */
@@ -343,6 +352,10 @@ static rly_status read_rows(Feed *f, int64_t wanted, int64_t *rows) {
   ssize_t got =
       read_all(f, f->window + (size_t)f->have * row, (size_t)wanted * row);
   if (got < 0) return feed_bad(f, "%s", strerror(errno));
+  if (is_headed(f, got))
+    return feed_bad(f,
+                    "it is a .npy, which is read from a file named .npy; "
+                    "what comes here is raw");
   *rows = got / (ssize_t)row;
   if ((size_t)got % row && !stream_asked)
     return feed_bad(f,

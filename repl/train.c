@@ -201,13 +201,21 @@ static int finish_epoch(Training *t, const StepReport *r, bool *over) {
   return code ? code : train_keep(t);
 }
 
+/* Why the run is to end here, as its exit status; 0: it is not.  --timeout is
+ * of all steps together, and of each call. */
+static int ending(const Training *t) {
+  double timeout = t->h->cli->limits.timeout;
+  bool late = timeout > 0 && clock_seconds() - t->begun >= timeout;
+  return (int)train_agree(t, asked ? 130 : late ? 3 : 0);
+}
+
 static int go_on(Training *t) {
   uint64_t every = t->h->cli->save_every, patience = t->h->cli->patience;
   int64_t without = 0;
   rly_status counted = call_int(t->session, "train.without", &without);
   bool over = patience && without >= (int64_t)patience;
   int code = exit_status(counted);
-  while (!code && !over && !train_agree(t, asked) && t->step < t->steps) {
+  while (!code && !over && !ending(t) && t->step < t->steps) {
     StepReport r;
     rly_status status = do_step(t, &r);
     if (status != RLY_OK) return exit_status(status);
@@ -223,22 +231,26 @@ static int go_on(Training *t) {
 /* What a user wants to know at the end. */
 static int say_end(Training *t) {
   char line[512];
-  bool stopped = train_agree(t, asked) && t->step < t->steps;
+  int why = ending(t);
+  bool stopped = why && t->step < t->steps;
   train_show_end(t);
   int code = train_keep(t);
   if (!code) code = train_write_weights(t, "weights");
   t->agreed = !code;
   if (code) return code;
   snprintf(line, sizeof line,
-           stopped ? "stopped after step %lld of %lld; the same command with "
-                     "--resume goes on\n"
-                   : "%lld steps of %lld; the weights are in "
-                     "%s/weights.safetensors\n",
+           !stopped ? "%lld steps of %lld; the weights are in "
+                      "%s/weights.safetensors\n"
+           : why == 3
+               ? "the time limit is reached after step %lld of %lld; the "
+                 "same command with --resume goes on\n"
+               : "stopped after step %lld of %lld; the same command with "
+                 "--resume goes on\n",
            (long long)t->step, (long long)t->steps, t->folder);
-  if (!train_leads(t)) return stopped ? 130 : 0;
+  if (!train_leads(t)) return stopped ? why : 0;
   FILE *out = t->log == stdout || stopped ? stderr : stdout;
   fputs(line, out);
-  return stopped ? 130 : 0;
+  return stopped ? why : 0;
 }
 
 static int train(Training *t) {

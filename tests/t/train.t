@@ -238,6 +238,14 @@ my %refused = (
     def @loss(%w: int32, %x: Tensor[(?), float32]) { sum(%x) }',
                                qr/E0201.*int32 holds none/],
 );
+# The time limit is that of all steps; what they learned is kept.
+my $late = train('late', '--epochs', 10_000_000, '--timeout', 0.2);
+is($late->{status}, 3, 'a time limit ends a run');
+like($late->{err}, qr/^the time limit is reached after step (\d+) of 80000000/,
+     '... and says so');
+is((kept('late'))[-1], $late->{err} =~ /step (\d+)/ ? $1 : -1,
+   '... which is kept');
+
 # Every tensor has as many examples; a NaN among those that are held out shows.
 my $unequal = rly('train', $plane, '-o', scratch('rows'), 'y=[1, 2]',
                   'x=[[1, 0, 0], [0, 1, 0], [0, 0, 1]]');

@@ -465,12 +465,12 @@ static bool give_kept(const Type *type, Value v, Value *out) {
   return true;
 }
 
-static bool cannot_leave(Session *s, const char *what, const char *hint) {
+static bool cannot_leave(Session *s, const char *what) {
   vm_fault(s, E0610,
            "a %s that was made while differentiating cannot leave the function "
            "that is differentiated",
            what);
-  diag_hint(s->fault, "give its value back, not the %s itself", hint);
+  diag_hint(s->fault, "give its value back, not the %s itself", what);
   return false;
 }
 
@@ -479,12 +479,10 @@ static bool cannot_leave(Session *s, const char *what, const char *hint) {
  * many levels; a function's captures may be of any. */
 static bool may_leave(Session *s, const Type *type, Value v, int levels) {
   if (type->kind == TY_REF)
-    return v.obj->tag <= (levels ? levels + 1 : 0) ||
-           cannot_leave(s, "cell", "cell");
+    return v.obj->tag <= (levels ? levels + 1 : 0) || cannot_leave(s, "cell");
   if (type->kind != TY_FN) return true;
   const InstanceKey *key = &closure_function(v.cell)->key;
-  return !env_is_dual(key->env) || !key->group ||
-         cannot_leave(s, "function", "function");
+  return !env_is_dual(key->env) || !key->group || cannot_leave(s, "function");
 }
 
 static bool leaf_plain(Walk *w, const Type *type, Value v, bool bits,

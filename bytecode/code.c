@@ -108,12 +108,20 @@ Function *code_instance(Code *c, InstanceKey key) {
   while (f && !instance_key_equal(&f->key, &key)) f = f->next;
   if (f) return f;
   f = function_new(c, &key);
-  /* One that may lack something belongs to code that will be discarded. */
-  if (!VEC_RESERVE(&c->functions, 1) || mem_exhausted(c->mem)) return f;
+  code_list(c, f);
+  return f;
+}
+
+/* One that is not listed may belong to code that will be discarded; else it is
+ * listed when it is lowered. */
+bool code_list(Code *c, Function *f) {
+  if (f->listed) return true;
+  if (!VEC_RESERVE(&c->functions, 1) || mem_exhausted(c->mem)) return false;
   VEC_PUSH(&c->functions, f);
+  f->listed = true;
   c->sorted = false;
   add_instance(c, f);
-  return f;
+  return true;
 }
 
 static void remove_instance(Code *c, Function *f) {
@@ -130,6 +138,7 @@ static void remove_instance(Code *c, Function *f) {
 void code_forget(Code *c, size_t known) {
   while (c->functions.len > known) {
     Function *f = VEC_POP(&c->functions);
+    f->listed = false;
     remove_instance(c, f);
   }
   c->sorted = false;

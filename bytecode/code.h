@@ -168,6 +168,7 @@ struct Function {
   uint32_t result_count; /* of an unboxed tuple; 0: one result, boxed */
   bool result_counted[RESULTS_MOST];
   bool lowered;
+  bool listed; /* its code is found by address (code_place) */
   InstanceKey key;
   const char *name;              /* in traces */
   Cell *closure;                 /* immortal, when it captures nothing */
@@ -238,6 +239,9 @@ void code_verify_all(Code *c);
  * whole (loose, stops) is put into the key.  Under the lock, like what follows.
  */
 Function *code_instance(Code *c, InstanceKey key);
+/* Lists an instance for which there was no memory when it was made; false:
+ * there still is none. */
+bool code_list(Code *c, Function *f);
 /* Forgets the functions made since there were `known`: memory ran out while the
  * code that was to use them was made. */
 void code_forget(Code *c, size_t known);

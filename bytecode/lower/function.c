@@ -343,7 +343,10 @@ static bool run_passes(Lower *l) {
   return true;
 }
 
+/* What runs is listed: else a fault would not find what is live in it. */
 static bool lower_phases(Lower *l) {
+  if (!code_list(l->code, l->fn))
+    return report(l, E0701, "out of memory while making code");
   lower_body(l);
   if (!l->failed && !l->too_large && lower_is_wide(l)) {
     lower_done(l);

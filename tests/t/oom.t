@@ -172,10 +172,10 @@ def @f(%w: Tensor[(24, 24), float32], %b: Tensor[(24), float32]) {
 }
 grad(@f)(full(0.01f, shape=[24, 24]), full(0.1f, shape=[24]));
 END
-# The list of functions grows at 64, for one that is made while the program runs,
-# which a fault then finds under way.
-holds("a list of functions, after $_: likewise", -s => 1, exact => 1,
-      -c => "'run --tape-memory'", file => spew(scratch('steps.rly'),
+# The list of functions grows at 64: for one that is made while the program
+# runs, which a fault then finds under way.
+holds("functions made after $_ steps: likewise", -s => 1, exact => 1,
+      -c => "'run --tape-memory'", file => spew(scratch('listed.rly'),
       "let %k = 2f;\n" . "%k;\n" x $_ . <<'END')) for 58 .. 62;
 grad(fn (%x: float32) {
   let %l = List[%x, %k];

@@ -11,6 +11,7 @@
  * nothing else.  It is checked as a text of the library of its own. */
 #include "types/gradient_rule.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -147,9 +148,18 @@ static const AttrExpr *put_either(Making *m, int at, const Expr *call) {
   return whole_attr(m, empty && other >= 0 ? other : at, call->span);
 }
 
-/* The letters that stand once in the operands of an equation without a result:
- * the result's, in the alphabet's order. */
+/* "..." in an equation: the axes that an operand has beyond its letters. */
+enum { REST = '.' };
+
+/* Is it a letter that the term has before? */
+static bool is_again(const char *term, size_t i) {
+  return term[i] != ' ' && term[i] != REST && memchr(term, term[i], i);
+}
+
+/* The result of an equation without one: "..." where an operand has it, then
+ * the letters that stand once, in the alphabet's order. */
 static void add_implied(StrBuf *out, const char *equation, size_t n) {
+  if (memchr(equation, REST, n)) strbuf_add(out, "...");
   for (int letter = 'A'; letter <= 'z'; letter++) {
     int times = 0;
     for (size_t i = 0; i < n; i++) times += equation[i] == letter;
@@ -178,7 +188,7 @@ static void add_apart(StrBuf *out, const char *equation, const char *term,
                       size_t len) {
   char next = 'A';
   for (size_t i = 0; i < len; i++) {
-    bool again = term[i] != ' ' && memchr(term, term[i], i);
+    bool again = is_again(term, i);
     while (again && next < 'z' && (next == '[' || strchr(equation, next)))
       next = next == '[' ? 'a' : (char)(next + 1);
     strbuf_add_char(out, again ? next++ : term[i]);
@@ -402,23 +412,35 @@ static const Expr *put_put(Making *m, const Expr *e) {
   return gradient_tuple(m->arena, e->span, n + more, fields);
 }
 
-/* diagonals($equation, i): the first axis of the letter of each axis of operand
- * i, as digits of base 8 from the last axis to the first; -1: no letter stands
- * twice. */
+/* The letters of an operand's term, one for each of its axes; those of "..."
+ * are numbers. */
+static void letters_of(const char *term, size_t len, int rank,
+                       char letters[RANK_MAX]) {
+  int n = 0, rest = rank;
+  for (size_t i = 0; i < len; i++) rest -= isalpha((unsigned char)term[i]) != 0;
+  for (size_t i = 0; i < len; i++) {
+    if (isalpha((unsigned char)term[i]) && n < rank) letters[n++] = term[i];
+    for (; term[i] == REST && rest > 0; rest--) letters[n++] = (char)rest;
+  }
+}
+
+/* diagonals($equation, i): the first axis of the letter of each axis of field i
+ * of the operand, as digits of base 8 from the last axis to the first; -1: no
+ * letter stands twice. */
 static int diagonals(Making *m, const Expr *e) {
   int at = e->count == 2 && variable(e->args[0])
                ? bound_attr(m, variable(e->args[0]))
                : -1;
-  if (at < 0 || !m->attrs->values[at].text) return -1;
+  int64_t field = at < 0 ? -1 : literal(e->args[1]);
+  const Type *x = m->types[0];
+  if (field < 0 || field >= x->count || !m->attrs->values[at].text) return -1;
   const char *text = m->attrs->values[at].text;
   size_t len;
-  const char *term =
-      term_of(text, terms_length(text), literal(e->args[1]), &len);
-  char letters[RANK_MAX];
-  int axes = 0, rank = 0;
+  const char *term = term_of(text, terms_length(text), field, &len);
+  int axes = 0, rank = x->args[field]->rank;
+  char letters[RANK_MAX] = {0};
+  letters_of(term, len, rank, letters);
   bool again = false;
-  for (size_t i = 0; i < len && rank < RANK_MAX; i++)
-    if (term[i] != ' ') letters[rank++] = term[i];
   for (int i = rank; i-- > 0;) {
     const char *first = memchr(letters, letters[i], (size_t)rank);
     again |= first < letters + i;

@@ -8,8 +8,8 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/files.h"
 #include "repl/guard.h"
-#include "repl/stream.h"
 
 static const char *model_name(Host *h, const char *file) {
   const Cli *cli = h->cli;

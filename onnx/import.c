@@ -315,7 +315,7 @@ static void write_program(Import *im, const char *results) {
   if (m->graph->name && *m->graph->name)
     strbuf_addf(t, ": %s", shown(im, m->graph->name));
   if (version_of(im, NULL))
-    strbuf_addf(t, ", operator set %lld", (long long)version_of(im, NULL));
+    strbuf_addf(t, ONNX_TEXT_SAYS "%lld", (long long)version_of(im, NULL));
   if (m->producer_name && *m->producer_name)
     strbuf_addf(t, ", by %s", shown(im, m->producer_name));
   strbuf_add(t, "\n");

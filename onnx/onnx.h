@@ -5,6 +5,10 @@
 #include "base/name.h"
 #include "io/tensor_file.h"
 
+/* What the comment that a program begins with says of the model, before the
+ * number: so a text is known as made of a model. */
+#define ONNX_TEXT_SAYS ", operator set "
+
 /* The type of an input or output of a model, or of a value of ONNX's tests. */
 typedef struct OnnxType {
   enum { ONNX_TENSOR, ONNX_SEQUENCE, ONNX_OPTIONAL } kind;

@@ -17,8 +17,8 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/files.h"
 #include "repl/guard.h"
-#include "repl/stream.h"
 
 /* --- Writing a model as a program ----------------------------------------- */
 
@@ -35,13 +35,14 @@ static bool write_text(Host *h, const char *path, const OnnxModel *model) {
   return fine;
 }
 
-/* Import's texts begin with a comment that tells what they were made from. */
+/* Does the text begin with the comment that import's own begin with?  One that
+ * cannot be read is not there to be lost. */
 static bool is_imported(const char *path) {
   char line[256] = "";
   FILE *f = fopen(path, "r");
   bool read = f && fgets(line, sizeof line, f);
   if (f) fclose(f);
-  return !read || (!strncmp(line, "// ", 3) && strstr(line, "operator set"));
+  return !read || (!strncmp(line, "// ", 3) && strstr(line, ONNX_TEXT_SAYS));
 }
 
 /* Neither what is read nor what somebody wrote by hand is written over.  0 or

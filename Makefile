@@ -387,7 +387,7 @@ $(GEN)/%.ids: %.def
 
 # The names of the rules, whose rows stand above their functions.
 $(GEN)/ops/rules.ids: $(wildcard ops/rules/*.c)
-	+@mkdir -p $(@D); sed -n 's/^RULE(\([a-z0-9_]*\).*/ID(\1)/p' $^ | \
+	+@mkdir -p $(@D); sed -nE 's/^(RULE|FORM)\(([a-z0-9_]*).*/ID(\2)/p' $^ | \
 	  { $(call update,$@); }
 
 # What kernels/ref/each_one.h is told of each dtype, row by row.  A suffix comes

@@ -21,7 +21,7 @@ sub ids { return slurp("build/$mode/gen/$_[0].ids") =~ /^ID\((\w+)\)$/mg }
 # The checker types what has a rule of form.c itself; no text calls what has
 # rule `host` (tests/t/plugin.t).
 my %aside = map { $_ => 1 } 'host',
-  slurp('ops/rules/form.c') =~ /^RULE\((\w+)/mg;
+  slurp('ops/rules/form.c') =~ /^FORM\((\w+)/mg;
 my @rules = grep { !$aside{$_} } ids('ops/rules');
 my %section = slurp('tests/types/rules.rly')
   =~ /^\/\/ rule: (\w+)\n(.*?)(?=^\/\/ rule:|\z)/msg;

@@ -11,13 +11,13 @@
  * nothing else.  It is checked as a text of the library of its own. */
 #include "types/gradient_rule.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "ir/walk.h"
 #include "ops/ops.h"
+#include "ops/rules/einsum.h"
 #include "ops/rules/slice.h"
 #include "types/check.h"
 
@@ -412,18 +412,6 @@ static const Expr *put_put(Making *m, const Expr *e) {
   return gradient_tuple(m->arena, e->span, n + more, fields);
 }
 
-/* The letters of an operand's term, one for each of its axes; those of "..."
- * are numbers. */
-static void letters_of(const char *term, size_t len, int rank,
-                       char letters[RANK_MAX]) {
-  int n = 0, rest = rank;
-  for (size_t i = 0; i < len; i++) rest -= isalpha((unsigned char)term[i]) != 0;
-  for (size_t i = 0; i < len; i++) {
-    if (isalpha((unsigned char)term[i]) && n < rank) letters[n++] = term[i];
-    for (; term[i] == REST && rest > 0; rest--) letters[n++] = (char)rest;
-  }
-}
-
 /* diagonals($equation, i): the first axis of the letter of each axis of field i
  * of the operand, as digits of base 8 from the last axis to the first; -1: no
  * letter stands twice. */
@@ -431,20 +419,23 @@ static int diagonals(Making *m, const Expr *e) {
   int at = e->count == 2 && variable(e->args[0])
                ? bound_attr(m, variable(e->args[0]))
                : -1;
-  int64_t field = at < 0 ? -1 : literal(e->args[1]);
+  const char *text = at < 0 ? NULL : m->attrs->values[at].text;
   const Type *x = m->types[0];
-  if (field < 0 || field >= x->count || !m->attrs->values[at].text) return -1;
-  const char *text = m->attrs->values[at].text;
-  size_t len;
-  const char *term = term_of(text, terms_length(text), field, &len);
-  int axes = 0, rank = x->args[field]->rank;
-  char letters[RANK_MAX] = {0};
-  letters_of(term, len, rank, letters);
+  int64_t field = literal(e->args[1]);
+  int ranks[EINSUM_MAX];
+  Einsum of;
+  if (!text || x->count > EINSUM_MAX || field < 0 || field >= x->count)
+    return -1;
+  for (int i = 0; i < x->count; i++) ranks[i] = x->args[i]->rank;
+  if (!einsum_parse(text, x->count, ranks, &of)) return -1;
+  const int *letters = of.axes[field];
+  int axes = 0;
   bool again = false;
-  for (int i = rank; i-- > 0;) {
-    const char *first = memchr(letters, letters[i], (size_t)rank);
-    again |= first < letters + i;
-    axes = axes * 8 + (int)(first - letters);
+  for (int i = ranks[field]; i-- > 0;) {
+    int first = 0;
+    while (letters[first] != letters[i]) first++;
+    again |= first < i;
+    axes = axes * 8 + first;
   }
   return again ? axes : -1;
 }

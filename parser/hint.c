@@ -184,7 +184,7 @@ static bool on_one_line(const Parse *p) {
 }
 
 /* List<int32>, or List(int32). */
-static const char *argument_hint(const Parse *p) {
+static const char *type_argument_hint(const Parse *p) {
   int found = p->token.kind;
   bool type = wants(p, TK_LBRACKET) && !wants(p, TK_LPAREN) &&
               !wants(p, TK_PLUS) && p->previous.kind == TK_IDENT;
@@ -197,7 +197,8 @@ static const char *argument_hint(const Parse *p) {
  * condition. */
 static const char *body_hint(const Parse *p) {
   int found = p->token.kind;
-  if (found == TK_LT && p->previous.kind == TK_IDENT) return argument_hint(p);
+  if (found == TK_LT && p->previous.kind == TK_IDENT)
+    return type_argument_hint(p);
   if (found == TK_EQ && wants(p, TK_ARROW) && !wants(p, TK_LBRACE))
     return "an operator says what its result is: "
            "op @f(%x: int32) -> int32 = { %x };";
@@ -230,8 +231,8 @@ static const char *condition_hint(const Parse *p) {
  * constructors. */
 static const char *definition_hint(const Parse *p) {
   int found = p->token.kind;
-  bool after_alias = found == TK_LPAREN || found == TK_BAR;
-  if (p->open.len == 0 && (found == TK_EQ || after_alias))
+  bool alias = wants(p, TK_SEMI) && (found == TK_LPAREN || found == TK_BAR);
+  if (p->open.len == 0 && (found == TK_EQ || alias))
     return "constructors stand in braces: type Shape { Disc(float32), Empty }";
   if (p->open.len != 1 || innermost(p) != TK_LBRACE) return NULL;
   if (found == TK_BAR && wants(p, TK_COMMA))
@@ -255,7 +256,7 @@ static const char *type_hint(const Parse *p) {
     return "a list's type is written List[int32], a tensor's "
            "Tensor[(2, 3), float32]";
   const char *hint = p->in_definition ? definition_hint(p) : NULL;
-  return hint || found != TK_LPAREN ? hint : argument_hint(p);
+  return hint || found != TK_LPAREN ? hint : type_argument_hint(p);
 }
 
 /* Hints for places among parameters, where a bare name begins an attribute. */

@@ -223,8 +223,8 @@ static Ty *function_of(Infer *in, const Expr *e, Ty *f, int count) {
                count == 1 ? "" : "s", f->count);
     return NULL;
   }
-  /* The type at which an operator or a function of shapes is used is asked for
-   * by itself. */
+  /* An operator, or a function of any shapes: that its type is not known is
+   * reported where it stands. */
   const Expr *given = e->args[0];
   if (f->kind == K_META && (given->kind == EX_OP || given->kind == EX_GLOBAL))
     return NULL;

@@ -361,9 +361,9 @@ static void report_dtype_list(Resolver *r, const Expr *head) {
   Diag *d = diag_error(r->p->diags, E0117, head->span,
                        "`%s` is no type of lists", head->name->text);
   diag_hint(d,
-            "a tensor is written [1, 2], of another dtype "
+            "a tensor is written [1, 2]; one of %s is "
             "cast([1, 2], dtype=\"%s\")",
-            head->name->text);
+            head->name->text, head->name->text);
 }
 
 /* What stands before `[` is no type of data. */

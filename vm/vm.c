@@ -622,12 +622,9 @@ dispatch:
     NEXT(ins_length(pc));
     CASE(end) : SLOW(vm_end(s, pc));
     NEXT(2);
-    CASE(pull) : {
-      size_t depth = (size_t)(fp - s->frames);
-      SLOW(vm_pull(s, pc)); /* runs loops of its own, which may move frames */
-      fp = s->frames + depth;
-      NEXT(ins_length(pc));
-    }
+    CASE(pull) : SLOW(vm_pull(s, pc));
+    fp = s->frame_top; /* its loops may have moved the array of frames */
+    NEXT(ins_length(pc));
     CASE(next_step) : {
       Value *at = vm_next_step(s, pc);
       if (!at) NEXT(2);

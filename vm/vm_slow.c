@@ -19,7 +19,7 @@
  * allocate at each swing.
  *
  * Frames are one array, which is moved when it grows; nothing points into it
- * but fp, which is reloaded (LOAD; pull, which runs loops of its own, too). */
+ * but fp, which is reloaded after what may have run a loop (LOAD, pull). */
 #include <string.h>
 
 #include "vm/vm.h"

@@ -329,16 +329,18 @@ static void help_on(Repl *r, const ReplCommand *c) {
   }
 }
 
-/* A `type` or a `param` that is declared begins with a command's name, too. */
-static bool declares(const char *text, size_t word) {
-  return !strncmp(text, "param", word) || strpbrk(text, "{=");
+/* Does the text, which begins with this word, declare a type or a param?  Both
+ * words are names of commands, too. */
+static bool declares(const char *text, const char *word) {
+  return !strcmp(word, "param") ||
+         (!strcmp(word, "type") && strpbrk(text, "{="));
 }
 
 void repl_hint_command(const Repl *r, const char *text) {
   bool dyn;
   size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz");
   char *word = strndup(text, n);
-  bool may = word && strchr(" \t\n(", text[n]) && !declares(text, n) &&
+  bool may = word && strchr(" \t\n(", text[n]) && !declares(text, word) &&
              !foreign_hint(text, n, FOREIGN_NAME) &&
              op_find(word, &dyn) == OP_COUNT;
   for (int i = 0; may && i < row_count(r); i++)

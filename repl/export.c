@@ -40,8 +40,8 @@ static int export_file(Host *h) {
                       EXPORT_OPSET_MOST);
   const char *file = cli->words.items[0];
   const char *entry = cli->entry ? cli->entry : "main";
-  int status_of_files = check_files(h, file, model_name(h, file));
-  if (status_of_files) return status_of_files;
+  int refused = check_files(h, file, model_name(h, file));
+  if (refused) return refused;
   guard_begin(cli, "exporting");
   rly_status status = host_add_file(h, file);
   for (int i = 0; status == RLY_OK && i < cli->params.count; i++)

@@ -75,8 +75,8 @@ static int import_file(Host *h) {
       cli->import_as ? cli->import_as : arena_strndup(arena, path, stem);
   const char *text = arena_printf(arena, "%s.rly", name);
   const char *weights = arena_printf(arena, "%s.safetensors", name);
-  int status_of_files = check_files(h, path, text, weights);
-  if (status_of_files) return status_of_files;
+  int refused = check_files(h, path, text, weights);
+  if (refused) return refused;
   guard_begin(cli, "importing");
   OnnxState state = {cli->stateful, cli->state.count, cli->state.items};
   bool stateful = state.recurrent || state.pair_count;

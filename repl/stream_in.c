@@ -305,8 +305,8 @@ static rly_status read_rows(Feed *f, int64_t wanted, int64_t *rows) {
   if (got < 0) return feed_bad(f, "%s", strerror(errno));
   if (is_headed(f, got))
     return feed_bad(f,
-                    "it is a .npy, which is read from a file named .npy; "
-                    "what comes here is raw");
+                    "it begins as a .npy file does, and a pipe is read as raw "
+                    "elements: give the file by its name");
   *rows = got / (ssize_t)row;
   if ((size_t)got % row && !stream_asked)
     return feed_bad(f,

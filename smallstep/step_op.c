@@ -240,8 +240,8 @@ void step_operator(StepMachine *m, const Expr *e, int count,
   }
   if (op_is_form(info)) {
     step_fail(m, E0609, e->span,
-              "`%s` is not stepped through; `rly opt --passes "
-              "FirstOrderGradient` writes a derivative as a program, which is",
+              "`%s` is not stepped through: step through what `rly opt "
+              "--passes FirstOrderGradient` makes of the program",
               info->name);
     return;
   }

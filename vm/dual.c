@@ -474,9 +474,10 @@ static bool cannot_leave(Session *s, const char *what) {
   return false;
 }
 
-/* May the function, or the cell, be where `levels` runs are under way?  One
- * that is made while differentiating holds Duals.  A cell's tag says for how
- * many levels; a function's captures may be of any. */
+/* May a function or a cell leave a run for where `levels` of them are under
+ * way? One that was made while differentiating holds Duals, which end with
+ * their run. A cell's tag tells up to which level; of a function's captures it
+ * is not known. */
 static bool may_leave(Session *s, const Type *type, Value v, int levels) {
   if (type->kind == TY_REF)
     return v.obj->tag <= (levels ? levels + 1 : 0) || cannot_leave(s, "cell");
@@ -502,7 +503,7 @@ static bool dual_plain(Session *s, const Type *type, Value v, bool bits,
   return walk_copy(&w, type, v, bits, out);
 }
 
-/* Where only the levels up to one are under way. */
+/* The leaf as the outermost `levels` runs see it. */
 static bool leaf_down(Walk *w, const Type *type, Value v, bool bits,
                       Value *out) {
   int levels = *(const int *)w->data;

@@ -417,7 +417,7 @@ gives(rly('stream'), 1, '', qr/needs a file/, 'no program');
 gives($run, 2, '', qr/E0502.*within a row/, 'an end within a row');
 ok($out eq $expected, 'what came before it was done');
 ($run, $out) = stream(slurp(npy(scratch('piped.npy'), '<f4', '50, 2', $input)));
-gives($run, 2, '', qr/E0502.*it is a \.npy/, 'a .npy on a pipe');
+gives($run, 2, '', qr/E0502.*it begins as a \.npy/, 'a .npy on a pipe');
 ok($out eq '', '... whose header is no row');
 gives((stream("\0\1\2", '--step', 'flag'))[0], 2, '', qr/an element is no bool/,
       'a bool that is none');

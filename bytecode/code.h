@@ -40,9 +40,9 @@ typedef struct OpSource {
 
 enum { NO_PLAN = UINT32_MAX };
 
-/* Is it scatter_nd of one row, whose number is a scalar in a register?  The row
- * is set, or added to the one that is there. */
-typedef enum RowUse { ROW_NONE, ROW_SET, ROW_ADDED } RowUse;
+/* Is it gather_nd or scatter_nd of one row, whose number is a scalar in a
+ * register?  The row is read, set, or added to the one that is there. */
+typedef enum RowUse { ROW_NONE, ROW_READ, ROW_SET, ROW_ADDED } RowUse;
 
 typedef struct OpSite {
   const OpInfo *op;

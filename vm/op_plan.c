@@ -148,13 +148,14 @@ Tensor *op_plan_result(Plans *p, OpPlan *plan, const OpSite *site,
   return NULL;
 }
 
+enum { KEPT_MOST = 4096 }; /* bytes of a result that is kept */
+
 /* A result that is a part of a large buffer is not kept, since it would keep
  * the buffer alive. */
 void op_plan_keep_result(Plans *p, OpPlan *plan, const OpSite *site,
                          const Tensor *const *args, Tensor *t) {
   if (!is_worthwhile(&plan->misses)) return;
-  if (values_length(args, site->kept_by) < 0 || short_bytes(t) < 0 ||
-      t->buffer->size > KNOWN_MAX * sizeof(int64_t))
+  if (values_length(args, site->kept_by) < 0 || t->buffer->size > KEPT_MOST)
     return;
   replace_kept(p, plan, tensor_keep(t));
   values_write(args, site->kept_by, plan->values);

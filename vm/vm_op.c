@@ -257,32 +257,48 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
   return true;
 }
 
-/* --- Rows in place ------------------------------------------------------- */
+/* --- Rows ----------------------------------------------------------------
+ * y[i], y[i] = row and y[i] += row, as loops over time have them at each step,
+ * without a call of the kernel. */
 
-/* The most elements of a row that is set here, and of one that is added: beyond
- * that threads may share the work of the kernel. */
-enum { ROW_SETS = 1 << 16, ROW_ADDS = 1 << 12 };
+/* The most elements of a row that is copied here, and of one that is added:
+ * beyond that threads may share the work of the kernel. */
+enum { ROW_COPIES = 1 << 16, ROW_ADDS = 1 << 12 };
 
-/* The bytes of `row` where it has the shape of y's, or has an axis of length 1
- * before that, and both tensors are runs of elements; else 0.  Walks the axes
- * from the last: each stride must be the product of the lengths after it, in
- * both tensors.  0 also for a row that is too large to copy without looking at
- * the stop flag, and for an empty one. */
-static int64_t row_bytes(const Tensor *y, const Tensor *row) {
+/* The bytes of a row of y, if its rows are runs of elements, one after the
+ * other; else 0.  Walks the axes from the last: each stride must be the product
+ * of the lengths after it.  0 also for a row that is too large to copy without
+ * looking at the stop flag, and for an empty one. */
+static int64_t row_bytes(const Tensor *y) {
   int64_t n = 1;
-  int more = row->rank - (y->rank - 1); /* axes of the row before y's own */
-  if (y->dtype != row->dtype || y->rank == 0 || more < 0 || more > 1 ||
-      (more == 1 && row->shape[0] != 1))
-    return 0;
+  if (y->rank == 0) return 0;
   for (int i = y->rank - 1; i > 0; i--) {
-    int own = i - 1 + more;
-    int64_t dim = row->shape[own];
-    bool dense = row->strides[own] == n && y->strides[i] == n;
-    if (y->shape[i] != dim || (dim != 1 && !dense)) return 0;
+    int64_t dim = y->shape[i];
+    if (dim != 1 && y->strides[i] != n) return 0;
     if (__builtin_mul_overflow(n, dim, &n)) return 0;
   }
   if (y->shape[0] != 1 && y->strides[0] != n) return 0;
-  return n <= ROW_SETS ? n * (int64_t)dtype_size(y->dtype) : 0;
+  return n <= ROW_COPIES ? n * (int64_t)dtype_size(y->dtype) : 0;
+}
+
+/* Has `row` the dtype and shape of y's, or an axis of length 1 before that, and
+ * is it a run of elements? */
+static bool is_row_of(const Tensor *row, const Tensor *y) {
+  int more = row->rank - (y->rank - 1); /* axes of the row before y's own */
+  if (row->dtype != y->dtype || more < 0 || more > 1) return false;
+  if (more == 1 && row->shape[0] != 1) return false;
+  for (int i = y->rank - 1; i > 0; i--)
+    if (row->shape[i - 1 + more] != y->shape[i]) return false;
+  return tensor_is_contiguous(row);
+}
+
+/* Where the row is whose number the site's second source holds; NULL: out of
+ * range. */
+static char *row_data(const Session *s, const OpSite *site,
+                      const uint16_t *list, const Tensor *y) {
+  int64_t at = bits_to_i64(site->sources[1].dtype, s->regs[list[1]]);
+  if (at < 0 || at >= y->shape[0]) return NULL;
+  return y->data + at * y->strides[0] * (int64_t)dtype_size(y->dtype);
 }
 
 /* Adds the row to the elements at `to`, by the function of the kernel of `add`.
@@ -298,26 +314,47 @@ static bool add_row(char *to, const Tensor *row, int64_t bytes) {
                       .step = {1, 1}}) == FAULT_NONE;
 }
 
-/* y[i] = row or y[i] += row in place, as loops over time do at each step,
- * without a call of the kernel.  False: the kernel has to do it, or to refuse.
- * The conditions in their order: y ends here and may be written; the row is not
- * a part of y itself; nobody else holds y or its buffer; the layouts agree; the
+/* The row as a tensor (1, ...).  NULL: the kernel has to make it, or to
+ * refuse. */
+static Tensor *get_row(Session *s, const OpSite *site, const uint16_t *list) {
+  const Tensor *y = s->regs[list[0]].tensor;
+  int64_t bytes = row_bytes(y), shape[RANK_MAX];
+  const char *from = bytes ? row_data(s, site, list, y) : NULL;
+  if (!from) return NULL;
+  memcpy(shape, y->shape, sizeof shape);
+  shape[0] = 1;
+  Tensor *row = tensor_new(&s->store.heap, y->dtype, y->rank, shape);
+  if (row) memcpy(row->data, from, (size_t)bytes);
+  return row;
+}
+
+/* y with the row in place.  NULL: the kernel has to do it, or to refuse.  The
+ * conditions in their order: y ends here and may be written; the row is not a
+ * part of y itself; nobody else holds y or its buffer; the layouts agree; the
  * index is in range. */
-static bool put_row(Session *s, const OpSite *site, const uint16_t *list,
-                    unsigned taken) {
+static Tensor *put_row(Session *s, const OpSite *site, const uint16_t *list,
+                       unsigned taken) {
   Tensor *y = s->regs[list[0]].tensor;
   const Tensor *row = s->regs[list[2]].tensor;
-  if (!(taken & 1) || y->buffer == row->buffer) return false;
-  if (!tensor_may_hold(y, tensor_bytes(y))) return false;
-  int64_t bytes = row_bytes(y, row);
-  int64_t at = bits_to_i64(site->sources[1].dtype, s->regs[list[1]]);
-  if (!bytes || at < 0 || at >= y->shape[0]) return false;
-  char *to = y->data + at * y->strides[0] * (int64_t)dtype_size(y->dtype);
+  if (!(taken & 1) || y->buffer == row->buffer) return NULL;
+  if (!tensor_may_hold(y, tensor_bytes(y)) || !is_row_of(row, y)) return NULL;
+  int64_t bytes = row_bytes(y);
+  char *to = bytes ? row_data(s, site, list, y) : NULL;
+  if (!to) return NULL;
   if (site->row == ROW_SET) memcpy(to, row->data, (size_t)bytes);
-  else if (!add_row(to, row, bytes)) return false;
+  else if (!add_row(to, row, bytes)) return NULL;
+  return y;
+}
+
+/* False: the kernel has to run. */
+static bool run_row(Session *s, const OpSite *site, const uint16_t *list,
+                    unsigned taken) {
+  bool reads = site->row == ROW_READ;
+  Tensor *t = reads ? get_row(s, site, list) : put_row(s, site, list, taken);
+  if (!t) return false;
   s->stats.tensors++;
-  drop_taken(s, list, taken & ~1u);
-  s->regs[list[site->source_count]].tensor = y;
+  drop_taken(s, list, reads ? taken : taken & ~1u);
+  s->regs[list[site->source_count]].tensor = t;
   return true;
 }
 
@@ -325,7 +362,7 @@ static bool put_row(Session *s, const OpSite *site, const uint16_t *list,
  * other means; then the flag is put down again. */
 bool vm_op(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
-  if (site->row != ROW_NONE && put_row(s, site, ins_list(pc), pc->a))
+  if (site->row != ROW_NONE && run_row(s, site, ins_list(pc), pc->a))
     return true;
   Operands o;
   bool ok = operands_init(s, site, &o)

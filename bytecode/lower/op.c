@@ -119,16 +119,17 @@ static bool is_list_of_dims(const Type *t) {
          !dtype_is_float((DType)t->dtype);
 }
 
-/* Does the plan keep the result?  It does for the arithmetic of shapes: the
- * operators with which the checker computes dimensions, where result and
- * operands could be lists of dimensions, or where shapes alone tell it. */
+/* Does the plan keep the result?  It does where shapes alone tell it, such as
+ * zeros_like(x), and for the arithmetic of shapes: the operators with which the
+ * checker computes dimensions, where result and operands could be lists of
+ * dimensions. */
 static bool keeps_result(const Sources *s, const OpInfo *op,
                          const Type *result) {
-  if (!op->known || !is_list_of_dims(result) || result->kind == TY_TUPLE)
-    return false;
-  bool keeps = true;
+  if (result->kind != TY_TENSOR) return false;
+  if (op->reads == READS_NONE) return true;
+  bool keeps = op->known && is_list_of_dims(result);
   for (size_t i = 0; i < s->list.len && keeps; i++)
-    keeps = op->reads == READS_NONE || is_list_of_dims(s->list.data[i].type);
+    keeps = is_list_of_dims(s->list.data[i].type);
   return keeps;
 }
 

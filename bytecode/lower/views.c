@@ -86,18 +86,20 @@ static bool is_one_row(const OpSource *row) {
   return row->type->rank > 0 && dim_is(row->type->dims[0], 1);
 }
 
-/* Is it y[i] = row, or y[i] += row, where the rank of y is known?  Then the
- * index is a scalar seen as [1, 1], and the row is (1, ...). */
+/* Is it y[i], y[i] = row, or y[i] += row, where the rank of y is known?  Then
+ * the index is a scalar seen as [1, 1], and the row is (1, ...). */
 static RowUse row_use(const OpSite *site) {
   static const RowUse by_mode[] = {ROW_SET, ROW_ADDED}; /* update, add */
-  if (!site->op->sets_rows || site->open) return ROW_NONE;
+  const OpInfo *op = site->op;
+  if ((!op->gets_rows && !op->sets_rows) || site->open) return ROW_NONE;
   const OpSource *y = &site->sources[0], *index = &site->sources[1];
+  if (y->kind != FROM_TENSOR || y->view.rank > 0) return ROW_NONE;
+  if (index->kind != FROM_BITS || index->view.rank != 2) return ROW_NONE;
+  if (op->gets_rows)
+    return attr_number(site->attrs, ATTR_batch_dims) ? ROW_NONE : ROW_READ;
   size_t mode = (size_t)attr_word(site->attrs, ATTR_mode);
-  bool one = y->kind == FROM_TENSOR && y->view.rank == 0 &&
-             index->kind == FROM_BITS && index->view.rank == 2 &&
-             is_one_row(&site->sources[2]);
-  return one && mode < sizeof by_mode / sizeof *by_mode ? by_mode[mode]
-                                                        : ROW_NONE;
+  bool known = mode < sizeof by_mode / sizeof *by_mode;
+  return known && is_one_row(&site->sources[2]) ? by_mode[mode] : ROW_NONE;
 }
 
 /* Lets an operator make the views it reads.  Its site is changed in a copy,

@@ -37,6 +37,7 @@ typedef struct SweptStep {
   int n;    /* inputs */
   Cell *cell;
   int at;
+  bool last;              /* nobody will sweep it again */
   uint64_t left;          /* steps before it in the cell */
   const uint8_t *sources; /* NULL: it is the first */
   /* The plan: */
@@ -192,12 +193,22 @@ static bool plan_fits(const SweptStep *step) {
 
 /* --- The rule ------------------------------------------------------------- */
 
-/* A scalar of floats that the record has as bits, as the sweep's code takes it;
- * NULL without memory. */
-static Value saved_argument(Sweep *w, const Type *type, Value v) {
-  if (!type_is_scalar(type)) obj_keep(v.obj);
-  else if (w->dual && dtype_is_float((DType)type->dtype))
-    v.tensor = tensor_from_bits(&w->s->store.heap, (DType)type->dtype, v);
+/* Saved value i as an argument.  Of a step that nobody will sweep again an
+ * object moves out of the record, so that the rule may write over a tensor that
+ * it reads last.  A scalar of floats, which the record has as bits, is what the
+ * sweep's code takes it for; NULL without memory. */
+static Value saved_argument(const SweptStep *step, int i, const Type *type) {
+  const Sweep *w = step->w;
+  int at = step->at + i;
+  Value v = cell_fields(step->cell)[at];
+  if (type_is_scalar(type)) {
+    if (w->dual && dtype_is_float((DType)type->dtype))
+      v.tensor = tensor_from_bits(&w->s->store.heap, (DType)type->dtype, v);
+  } else if (step->last) {
+    clear_field(step->cell, at);
+  } else {
+    obj_keep(v.obj);
+  }
   return v;
 }
 
@@ -214,11 +225,10 @@ static Value take_sum(Sweep *w, const Taken *from) {
 static bool put_arguments(const SweptStep *step, Value *window, int *count) {
   Sweep *w = step->w;
   const StretchSite *site = step->site;
-  const Value *saved = cell_fields(step->cell) + step->at;
   for (; *count < step->read_count; ++*count) {
     int i = step->reads[*count];
     const Type *type = site->stretch->types[site->saved[i]];
-    window[*count] = saved_argument(w, type, saved[i]);
+    window[*count] = saved_argument(step, i, type);
     if (w->dual && !window[*count].obj && type_is_float_scalar(type))
       return vm_out_of_memory(w->s);
   }
@@ -378,11 +388,13 @@ static bool sweep_step(SweptStep *step) {
 
 /* --- From step to step ---------------------------------------------------- */
 
-/* What the step saved, of a tape that will not be swept again. */
+/* What the step saved and the rule has not taken, of a tape that will not be
+ * swept again. */
 static void drop_saved(const SweptStep *step) {
   for (uint64_t left = step->site->saved_objects; left; left &= left - 1) {
     int at = step->at + __builtin_ctzll(left);
     Obj *o = cell_fields(step->cell)[at].obj;
+    if (!o) continue;
     clear_field(step->cell, at);
     obj_drop(&step->w->s->store, o);
   }
@@ -411,15 +423,15 @@ static void enter_steps(SweptStep *step, Cell *steps) {
 }
 
 /* Goes to the step before, of which there is one. */
-static void step_back(SweptStep *step, bool last) {
-  if (last) drop_saved(step);
+static void step_back(SweptStep *step) {
+  if (step->last) drop_saved(step);
   if (step->left > 0) {
     step->left--;
     step->at -= step->site->saved_count;
     return;
   }
   Cell *older = cell_fields(step->cell)[STEPS_OLDER].cell;
-  if (last) drop_steps(step, older);
+  if (step->last) drop_steps(step, older);
   enter_steps(step, older);
 }
 
@@ -443,11 +455,12 @@ bool sweep_stretch(Sweep *w, Adjoint *a, bool last) {
   step.site = site;
   step.f = f;
   step.n = site->input_count;
+  step.last = last;
   enter_steps(&step, f[RECORD_STEPS].cell);
   step.rule = NULL;
   step.read_count = step.taken_count = 0;
   step.in_row = false;
-  for (bool any;; step_back(&step, last)) {
+  for (bool any;; step_back(&step)) {
     if (!settle(&step, &any)) return false;
     if (!any) return true;
     if (!sweep_step(&step)) return false;

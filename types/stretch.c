@@ -508,11 +508,8 @@ static void give_input(Writing *w, int i) {
       give(w, i, PART_ROWS, local(w, at->a));
       continue;
     }
-    const Expr **pair = ARENA_ARRAY(w->arena, const Expr *, 2);
-    if (!pair) return;
-    pair[0] = local(w, at->a);
-    pair[1] = local(w, at->b);
-    give(w, i, PART_PRODUCT, gradient_tuple(w->arena, w->span, 2, pair));
+    give(w, i, PART_PRODUCT, local(w, at->a));
+    VEC_PUSH(&w->given, local(w, at->b));
   }
   if (sum->name) give(w, i, PART_SUM, local(w, sum->name));
 }

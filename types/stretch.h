@@ -45,8 +45,8 @@ typedef struct StretchKey {
 enum { STRETCH_INPUTS = 24, STRETCH_OUTS = 24 };
 
 /* What the function gives for an input: its sum of adjoints, with that of the
- * stretch added; two matrices whose product a' b waits to be added; or a matrix
- * whose rows wait to be. */
+ * stretch added; two matrices, one after the other, whose product a' b waits to
+ * be added; or a matrix whose rows wait to be. */
 typedef enum StretchPartKind {
   PART_SUM,
   PART_PRODUCT,
@@ -59,7 +59,7 @@ typedef struct StretchPart {
 
 /* The function takes the values that `reads` names, by a bool for each value,
  * then the adjoints of results, then the sums; those that there are.  It gives
- * a tuple of the parts in the order in which they are to be added. */
+ * a tuple of the parts' values in the order in which they are to be added. */
 typedef struct StretchSweep {
   const Global *function; /* NULL: there are no parts */
   const bool *reads;

@@ -129,13 +129,14 @@ static void take(SweptStep *step, const Type *type, Part *part) {
   step->taken[step->taken_count++] = (Taken){part, type};
 }
 
-/* Which of the rule's results is this adjoint of the next step's; -1: none, or
- * it is no bits. */
+/* Which of the rule's results is this adjoint of the next step's, where each
+ * result is a sum; -1: none, or they are not. */
 static int result_for(const SweptStep *step, const Part *part) {
   const StretchSweep *sweep = &step->rule->sweep;
-  for (int i = 0; i < sweep->part_count; i++)
-    if (step->inputs[sweep->parts[i].input] == part)
-      return sweep->parts[i].kind == PART_SUM ? i : -1;
+  for (int i = 0; i < sweep->part_count; i++) {
+    if (sweep->parts[i].kind != PART_SUM) return -1;
+    if (step->inputs[sweep->parts[i].input] == part) return i;
+  }
   return -1;
 }
 
@@ -264,6 +265,7 @@ static Value given_next(Given *given) {
   return v;
 }
 
+/* What was not taken ends. */
 static void given_done(Session *s, Given *given) {
   if (given->tuple) obj_drop(&s->store, &given->tuple->obj);
   for (uint32_t i = (uint32_t)given->taken; i < given->rule->result_count; i++)
@@ -271,30 +273,26 @@ static void given_done(Session *s, Given *given) {
       obj_drop(&s->store, given->fields[i].obj);
 }
 
-/* Adds a part of the rule's result, which it takes, to an input's adjoint. */
-static bool add_part(SweptStep *step, StretchPart part, const Type *type,
-                     Value v) {
+/* Adds a part of the rule's result to an input's adjoint.  `types`: of the
+ * result's fields. */
+static bool add_part(SweptStep *step, StretchPart part,
+                     const Type *const *types, Given *given) {
   Sweep *w = step->w;
   Session *s = w->s;
-  bool bits = type_is_scalar(type) && !w->dual;
   Part *to = input_part(step, part.input);
-  if (!to) {
-    if (!bits) obj_drop(&s->store, v.obj);
-    return vm_out_of_memory(s);
-  }
+  if (!to) return vm_out_of_memory(s);
+  const Type *type = types[given->taken];
+  bool bits = type_is_scalar(type) && !w->dual;
+  Value v = given_next(given);
   if (part.kind == PART_SUM) {
     to->form = bits ? SUM_BITS : SUM_OBJECT;
     to->dtype = (DType)type->dtype;
     to->sum = v;
     return true;
   }
-  if (part.kind == PART_ROWS)
-    return part_add_product(s, to, v, (Value){.bits = 0});
-  Value a = cell_fields(v.cell)[0], b = cell_fields(v.cell)[1];
-  obj_keep(a.obj);
-  obj_keep(b.obj);
-  obj_drop(&s->store, v.obj);
-  return part_add_product(s, to, a, b);
+  Value b = {.bits = 0};
+  if (part.kind == PART_PRODUCT) b = given_next(given);
+  return part_add_product(s, to, v, b);
 }
 
 /* --- Rows of steps ------------------------------------------------------- */
@@ -339,19 +337,17 @@ static bool sweep_row(SweptStep *step, Function *g, Value *window) {
   row->window = window;
   row->saved = cell_fields(step->cell) + step->at;
   row->left = length;
-  Word row_word = {.word = (uint64_t)(uintptr_t)row};
-  const Word boxed[] = {{.op = INS_call},
-                        {.function = g},
-                        {.op = INS_next_step, .a = 0},
-                        row_word,
-                        {.op = INS_halt}};
-  const Word unboxed[] = {{.op = INS_call_unboxed, .c = RESULTS_MOST},
-                          {.function = g},
-                          {.regs = {0, 1, 2, 3}},
-                          {.op = INS_next_step, .a = 1},
-                          row_word,
-                          {.op = INS_halt}};
-  const Word *entry = row->boxed ? boxed : unboxed;
+  unsigned units = row->boxed ? 0 : result_units(g->result_count);
+  Word entry[5 + RESULTS_MOST / 4], *next = entry + 2 + units;
+  entry[0] = row->boxed ? (Word){.op = INS_call}
+                        : (Word){.op = INS_call_unboxed, .c = 4 * units};
+  entry[1].function = g;
+  if (!row->boxed)
+    for (unsigned i = 0; i < 4 * units; i++)
+      entry[2 + i / 4].regs[i % 4] = (uint16_t)i;
+  next[0] = (Word){.op = INS_next_step, .a = (uint16_t)units};
+  next[1].word = (uint64_t)(uintptr_t)row;
+  next[2] = (Word){.op = INS_halt};
   if (!sweep_enter(step->w, g, window, entry)) return false;
   step->left -= length;
   step->at -= (int)length * row->stride;
@@ -381,7 +377,7 @@ static bool sweep_step(SweptStep *step) {
   given_start(s, g, &given);
   bool ok = true;
   for (int i = 0; ok && i < sweep->part_count; i++)
-    ok = add_part(step, sweep->parts[i], types[i], given_next(&given));
+    ok = add_part(step, sweep->parts[i], types, &given);
   given_done(s, &given);
   return ok;
 }

@@ -436,10 +436,12 @@ dispatch:
     CASE(ret_unboxed) : {
       Value fields[RESULTS_MOST];
       unsigned n = pc->b;
-      for (unsigned i = 0; i < n; i++) fields[i] = R[pc[1].regs[i]];
+      const uint16_t *list = pc[1].regs;
+      for (unsigned i = 0; i < n; i++) fields[i] = R[list[i]];
       LEAVE();
-      for (unsigned i = 0; i < n; i++) R[pc->regs[i]] = fields[i];
-      NEXT(1);
+      list = pc->regs;
+      for (unsigned i = 0; i < n; i++) R[list[i]] = fields[i];
+      NEXT(result_units(n));
     }
     CASE(ret_fill) : {
       Value v = A;

@@ -37,11 +37,8 @@ enum {
  * `leave`. */
 static const Word leave_code[3] = {
     {.op = INS_call}, {.word = 0}, {.op = INS_leave}};
-static const Word leave_unboxed_code[4] = {
-    {.op = INS_call_unboxed, .c = RESULTS_MOST},
-    {.word = 0},
-    {.regs = {0, 1, 2, 3}},
-    {.op = INS_leave}};
+static const Word leave_unboxed_code[][5] = {UNBOXED_TO_LEFT(INS_leave),
+                                             UNBOXED_TO_MORE_LEFT(INS_leave)};
 
 /* --- Frames ------------------------------------------------------------- */
 
@@ -184,7 +181,8 @@ static bool move_window(Session *s, const Function *f, Value *window) {
   Value *fresh = segment_push(s, atomic_load(&f->nregs));
   if (!fresh) return vm_out_of_memory(s);
   memcpy(fresh, window, f->nparams * sizeof *fresh);
-  const Word *leave = f->result_count ? leave_unboxed_code : leave_code;
+  const Word *leave =
+      f->result_count ? UNBOXED_CODE(leave_unboxed_code, f) : leave_code;
   *s->frame_top++ = (Frame){leave + 2, s->left};
   s->regs = fresh;
   return true;
@@ -263,13 +261,15 @@ void vm_leave(Session *s) {
     s->regs[s->pc[-2].a] = s->left[0];
     return;
   }
-  for (unsigned i = 0; i < s->pc[-2].c; i++)
-    s->regs[s->pc->regs[i]] = s->left[i];
-  s->pc++;
+  unsigned n = s->pc[-2].c;
+  const uint16_t *list = s->pc->regs;
+  for (unsigned i = 0; i < n; i++) s->regs[list[i]] = s->left[i];
+  s->pc += result_units(n);
 }
 
 bool frame_leaves(const Frame *f) {
-  return f->pc == leave_code + 2 || f->pc == leave_unboxed_code + 2;
+  return f->pc == leave_code + 2 || f->pc == leave_unboxed_code[0] + 2 ||
+         f->pc == leave_unboxed_code[1] + 2;
 }
 
 bool session_enter_segment(Session *s, size_t words, size_t frames,

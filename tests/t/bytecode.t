@@ -289,17 +289,23 @@ def @given(%t: (int32, int32), %n: int32) {
 def @called(%f: fn(int32) -> (int32, int32), %n: int32) {
   if (%n > 0) { (%n, %n) } else { %f(%n) }
 }
-def @many(%n: int32) { (%n, %n, %n, %n, %n) }
+def @many(%n: int32) { (%n, %n, %n, %n, %n, %n, %n, %n, %n) }
 def @four(%n: int32) { (%n, %n, %n, %n) }
+def @eight(%n: int32) { (%n, %n, %n, %n, %n, %n, %n, %n) }
 def @uses(%f: fn(int32) -> (int32, int32), %n: int32) {
-  @given((%n, 1), %n).0 + @called(%f, %n).1 + @many(%n).2 + @four(%n).3
+  @given((%n, 1), %n).0 + @called(%f, %n).1 + @many(%n).2 + @four(%n).3 +
+    @eight(%n).6
 }
 END
 like($dump->{'@uses'}[0]{code}, qr/call r\d+ r\d+ $_\b/, "$_ comes whole")
   for '@given', '@called', '@many';
-like($dump->{'@uses'}[0]{code}, qr/call_unboxed r\d+ #4 \@four unboxed/,
-     'four are unboxed');
-like($dump->{'@four'}[-1]{code}, qr/ret_unboxed #4 \| r/, 'and leave so');
+for (['four', 4], ['eight', 8]) {
+  my ($name, $count) = @$_;
+  like($dump->{'@uses'}[0]{code},
+       qr/call_unboxed r\d+ #$count \@$name unboxed/, "$name are unboxed");
+  like($dump->{"\@$name"}[-1]{code}, qr/ret_unboxed #$count \| r/,
+       'and leave so');
+}
 
 # --- Operators of a text's own ------------------------------------------------
 

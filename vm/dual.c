@@ -43,20 +43,6 @@ Cell *bare_cell(Session *s, int tag, int n) {
   return c;
 }
 
-void set_field(Cell *c, int i, Value v) {
-  if (c->obj.size == SIZE_BIG)
-    c->fields[1 + i / 64].bits |= (uint64_t)1 << (i % 64);
-  else c->obj.mask = (c->obj.mask | 1u << i) & 0xfff;
-  cell_fields(c)[i] = v;
-}
-
-void clear_field(Cell *c, int i) {
-  if (c->obj.size == SIZE_BIG)
-    c->fields[1 + i / 64].bits &= ~((uint64_t)1 << (i % 64));
-  else c->obj.mask = (c->obj.mask & ~(1u << i)) & 0xfff;
-  cell_fields(c)[i].bits = 0;
-}
-
 bool dual_cell(Session *s, int tag, int n, const Type *const *types, bool dual,
                const Value *fields, Value *out) {
   Cell *c = n ? blank_cell(s, tag, n) : NULL;

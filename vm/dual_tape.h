@@ -42,10 +42,50 @@ Cell *blank_cell(Session *s, int tag, int n);
 /* Likewise; its fields are still to be set. */
 Cell *bare_cell(Session *s, int tag, int n);
 /* Field i is counted, and `v`, whose reference it takes. */
-void set_field(Cell *c, int i, Value v);
+static inline void set_field(Cell *c, int i, Value v) {
+  if (c->obj.size == SIZE_BIG)
+    c->fields[1 + i / 64].bits |= (uint64_t)1 << (i % 64);
+  else c->obj.mask = (c->obj.mask | 1u << i) & 0xfff;
+  cell_fields(c)[i] = v;
+}
 /* Field i, which was counted, is no more, and 0: whoever calls has its
  * reference. */
-void clear_field(Cell *c, int i);
+static inline void clear_field(Cell *c, int i) {
+  if (c->obj.size == SIZE_BIG)
+    c->fields[1 + i / 64].bits &= ~((uint64_t)1 << (i % 64));
+  else c->obj.mask = (c->obj.mask & ~(1u << i)) & 0xfff;
+  cell_fields(c)[i].bits = 0;
+}
+
+/* The words of `mask`, a bit for each field from `at` on, as bits of all fields
+ * from the first of the word `at / 64`. */
+static inline void field_bits(int at, uint64_t mask, uint64_t bits[2]) {
+  int shift = at % 64;
+  bits[0] = mask << shift;
+  bits[1] = shift ? mask >> (64 - shift) : 0;
+}
+/* The fields are counted, which have been set. */
+static inline void count_fields(Cell *c, int at, uint64_t mask) {
+  uint64_t bits[2];
+  if (c->obj.size != SIZE_BIG) {
+    c->obj.mask = (c->obj.mask | (uint32_t)(mask << at)) & 0xfff;
+    return;
+  }
+  field_bits(at, mask, bits);
+  c->fields[1 + at / 64].bits |= bits[0];
+  if (bits[1]) c->fields[2 + at / 64].bits |= bits[1];
+}
+/* They are no more: whoever calls has their references. */
+static inline void uncount_fields(Cell *c, int at, uint64_t mask) {
+  uint64_t bits[2];
+  if (c->obj.size != SIZE_BIG) {
+    c->obj.mask = (c->obj.mask & ~(uint32_t)(mask << at)) & 0xfff;
+    return;
+  }
+  field_bits(at, mask, bits);
+  c->fields[1 + at / 64].bits &= ~bits[0];
+  if (bits[1]) c->fields[2 + at / 64].bits &= ~bits[1];
+}
 
 /* Is a value of this type an object in differentiated code? */
 static inline bool type_is_object(const Type *t) {

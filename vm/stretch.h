@@ -106,10 +106,8 @@ static inline bool scalar_is_ours(const Cell *dual) {
 static inline void save_at(const Session *s, const StretchSite *site,
                            const uint16_t *list, Cell *to, Value *saved) {
   for (int i = 0; i < site->saved_count; i++) saved[i] = s->regs[list[i]];
-  for (uint64_t left = site->saved_objects; left; left &= left - 1) {
-    int i = __builtin_ctzll(left);
-    set_field(to, (int)(saved - cell_fields(to)) + i, saved[i]);
-  }
+  if (site->saved_objects)
+    count_fields(to, (int)(saved - cell_fields(to)), site->saved_objects);
 }
 
 /* Is a saved value an object? */

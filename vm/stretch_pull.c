@@ -38,6 +38,7 @@ typedef struct SweptStep {
   Cell *cell;
   int at;
   bool last;              /* nobody will sweep it again */
+  uint64_t held;          /* the objects that it saved and still has */
   uint64_t left;          /* steps before it in the cell */
   const uint8_t *sources; /* NULL: it is the first */
   /* The plan: */
@@ -46,6 +47,7 @@ typedef struct SweptStep {
   Part *inputs[STRETCH_INPUTS]; /* their adjoints; NULL: none so far */
   int read_count, taken_count;
   uint8_t reads[RULE_ARGS_MOST]; /* of the saved values */
+  uint64_t objects_read;         /* those that are objects, a bit each */
   Taken taken[RULE_ARGS_MOST];
   bool in_row; /* the next step may follow in a row: */
   StepRow row;
@@ -167,6 +169,7 @@ static bool make_plan(SweptStep *step) {
   for (int i = 0; i < step->n; i++) step->inputs[i] = known_input(step, i);
   step->key = key_of(step);
   step->read_count = step->taken_count = 0;
+  step->objects_read = 0;
   step->rule = rule_of(s, step->site, step->key);
   if (!step->rule && mem_exhausted(s->code->program->mem))
     return vm_out_of_memory(s);
@@ -174,8 +177,10 @@ static bool make_plan(SweptStep *step) {
     return vm_fault_at(s, site->span, E0609,
                        "the rules of differentiation do not fit here");
   for (int i = 0; i < site->saved_count; i++)
-    if (step->rule->sweep.reads[site->saved[i]])
+    if (step->rule->sweep.reads[site->saved[i]]) {
       step->reads[step->read_count++] = (uint8_t)i;
+      step->objects_read |= site->saved_objects & (uint64_t)1 << i;
+    }
   for (int i = 0; i < stretch->out_count; i++)
     if (step->key.outs >> i & 1)
       take(step, stretch->types[stretch->outs[i]], &step->a->of[i]);
@@ -194,22 +199,11 @@ static bool plan_fits(const SweptStep *step) {
 
 /* --- The rule ------------------------------------------------------------- */
 
-/* Saved value i as an argument.  Of a step that nobody will sweep again an
- * object moves out of the record, so that the rule may write over a tensor that
- * it reads last.  A scalar of floats, which the record has as bits, is what the
- * sweep's code takes it for; NULL without memory. */
-static Value saved_argument(const SweptStep *step, int i, const Type *type) {
-  const Sweep *w = step->w;
-  int at = step->at + i;
-  Value v = cell_fields(step->cell)[at];
-  if (type_is_scalar(type)) {
-    if (w->dual && dtype_is_float((DType)type->dtype))
-      v.tensor = tensor_from_bits(&w->s->store.heap, (DType)type->dtype, v);
-  } else if (step->last) {
-    clear_field(step->cell, at);
-  } else {
-    obj_keep(v.obj);
-  }
+/* A scalar that the record has as bits, as the sweep's code takes it: where
+ * that is differentiated, one of floats is an object; NULL without memory. */
+static Value scalar_argument(const Sweep *w, const Type *type, Value v) {
+  if (w->dual && type_is_float_scalar(type))
+    v.tensor = tensor_from_bits(&w->s->store.heap, (DType)type->dtype, v);
   return v;
 }
 
@@ -222,19 +216,33 @@ static Value take_sum(Sweep *w, const Taken *from) {
   return bits ? sum : sweep_argument(w, from->type, sum);
 }
 
-/* The rule's arguments into the window; false without memory. */
-static bool put_arguments(const SweptStep *step, Value *window, int *count) {
-  Sweep *w = step->w;
+/* The saved values that the rule reads into the window.  Objects of a step that
+ * nobody will sweep again move out of the record, so that the rule may write
+ * over a tensor that it reads last; not in differentiated code, where memory
+ * may run out half-way.  False without memory. */
+static bool put_saved(SweptStep *step, Value *window, int *count) {
   const StretchSite *site = step->site;
+  const Value *saved = cell_fields(step->cell) + step->at;
+  bool moves = step->last && !step->w->dual;
+  if (moves) step->held &= ~step->objects_read;
+  if (moves) uncount_fields(step->cell, step->at, step->objects_read);
   for (; *count < step->read_count; ++*count) {
     int i = step->reads[*count];
     const Type *type = site->stretch->types[site->saved[i]];
-    window[*count] = saved_argument(step, i, type);
-    if (w->dual && !window[*count].obj && type_is_float_scalar(type))
-      return vm_out_of_memory(w->s);
+    Value v = saved[i];
+    if (!saved_is_counted(site, i)) v = scalar_argument(step->w, type, v);
+    else if (!moves) obj_keep(v.obj);
+    window[*count] = v;
+    if (step->w->dual && !v.obj && type_is_float_scalar(type)) return false;
   }
+  return true;
+}
+
+/* The rule's arguments into the window; false without memory. */
+static bool put_arguments(SweptStep *step, Value *window, int *count) {
+  if (!put_saved(step, window, count)) return vm_out_of_memory(step->w->s);
   for (int i = 0; i < step->taken_count; i++)
-    window[(*count)++] = take_sum(w, &step->taken[i]);
+    window[(*count)++] = take_sum(step->w, &step->taken[i]);
   return true;
 }
 
@@ -359,6 +367,7 @@ static bool sweep_step(SweptStep *step) {
   Sweep *w = step->w;
   Session *s = w->s;
   if (!plan_fits(step) && !make_plan(step)) return false;
+  step->held = step->site->saved_objects;
   const StretchSweep *sweep = &step->rule->sweep;
   Function *g = w->dual ? step->rule->dual : step->rule->plain;
   if (!g) {
@@ -384,16 +393,14 @@ static bool sweep_step(SweptStep *step) {
 
 /* --- From step to step ---------------------------------------------------- */
 
-/* What the step saved and the rule has not taken, of a tape that will not be
- * swept again. */
+/* What is left of what the step saved, of a tape that will not be swept again.
+ */
 static void drop_saved(const SweptStep *step) {
-  for (uint64_t left = step->site->saved_objects; left; left &= left - 1) {
-    int at = step->at + __builtin_ctzll(left);
-    Obj *o = cell_fields(step->cell)[at].obj;
-    if (!o) continue;
-    clear_field(step->cell, at);
-    obj_drop(&step->w->s->store, o);
-  }
+  const Value *saved = cell_fields(step->cell) + step->at;
+  if (!step->held) return;
+  uncount_fields(step->cell, step->at, step->held);
+  for (uint64_t left = step->held; left; left &= left - 1)
+    obj_drop(&step->w->s->store, saved[__builtin_ctzll(left)].obj);
 }
 
 /* Drops the cell of the steps that are swept, whose place in the record those

@@ -79,7 +79,10 @@ typedef struct ChainInput {
 } ChainInput;
 
 /* Element-wise operators that run as one (kernels/fuse.h).  Where the shapes
- * that come up do not allow it, the members run one by one. */
+ * that come up do not allow it, the members run one by one.
+ *
+ * Outputs of the fused program are results, in their order; but for those that
+ * nothing but a concatenation reads, whose result comes last. */
 typedef struct ChainSite {
   const Fuse *fuse;
   uint32_t number;  /* of its plan (plan.h) */
@@ -87,6 +90,9 @@ typedef struct ChainSite {
   const OpSource *sources;
   const ChainInput *inputs;
   const OpSite *const *members; /* a step each */
+  const OpSite *joins;          /* that concatenation, or NULL */
+  const uint8_t *parts; /* of outputs, counted from 1: which operand of it each
+                           is; 0: none */
   const Type *const *out_types;
   int out_count;
   const char *name; /* "multiply+add" */

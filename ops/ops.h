@@ -162,6 +162,7 @@ typedef struct OpInfo {
                         stand for the `{}` of attribute `message` */
   bool many;         /* the last operand may be repeated */
   bool infers;       /* the rule fills in operands after the first */
+  bool joins;        /* the operands one after the other along `axis` */
   bool gets_rows;    /* with one index, a copy of a row of operand 0 */
   bool sets_rows;    /* with one index, a copy of operand 0 in which operand 2
                         replaces a row, unless attribute `mode` combines them */

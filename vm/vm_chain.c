@@ -22,6 +22,10 @@
  * in the plan; a row's depends on the index as well, so it is computed each
  * time.
  *
+ * Outputs may be the parts of a concatenation (ChainSite.joins).  They are
+ * written where they stand in its result; where that would be in short pieces,
+ * they are tensors, which are concatenated afterwards.
+ *
  *   InputPlace   ON_BITS     a scalar in a register
  *                AT_OFFSET   source data + bytes
  *                AT_ROW      source data + row number * bytes
@@ -50,6 +54,10 @@ typedef struct ChainPlan {
   int64_t shape[RANK_MAX];
   int64_t count;               /* of a result's elements */
   uint16_t over[FUSE_OUTPUTS]; /* sources that a result may replace */
+  bool joins;                  /* parts are written where they stand in: */
+  int64_t joined[RANK_MAX];    /* the shape of what is joined */
+  int64_t joined_strides[RANK_MAX];
+  int64_t part_bytes; /* from a part's first element to the next one's */
   InputPlace places[FUSE_INPUTS];
   FuseLine line;
   int64_t key[]; /* each source's geometry */
@@ -242,6 +250,49 @@ static InputPlace input_place(const Chain *c, int i, const Tensor *view) {
   return (InputPlace){AT_OFFSET, view->data - t->data};
 }
 
+static DType output_dtype(const ChainSite *site, int o) {
+  return (DType)site->fuse->step[site->fuse->output_step[o]].dtype;
+}
+
+/* Is the output a part of what is joined, and which, counted from 0? */
+static bool is_part(const ChainSite *site, int o) {
+  return site->joins && site->parts[o];
+}
+static int64_t part_number(const ChainSite *site, int o) {
+  return site->parts[o] - 1;
+}
+
+/* Elements of a part that lie together in the result, at least: fewer would be
+ * written slower than copied. */
+enum { JOIN_RUN = 32 };
+
+/* Where the parts stand in the result:  parts (2, 3) along axis 1, two of them
+ * ->  (2, 6), of which each has runs of 3, the second 3 elements on. */
+static void plan_joined(const Chain *c) {
+  const OpSite *of = c->site->joins;
+  ChainPlan *p = c->plan;
+  int64_t run = 1, length;
+  int axis = attr_axis(of->attrs, ATTR_axis, p->rank);
+  memcpy(p->joined, p->shape, sizeof p->joined);
+  if (__builtin_mul_overflow(p->shape[axis], of->source_count, &length) ||
+      __builtin_mul_overflow(p->count, of->source_count, &run))
+    return;
+  p->joined[axis] = length;
+  strides_row_major(p->rank, p->joined, p->joined_strides);
+  run = p->shape[axis] * p->joined_strides[axis];
+  p->joins = run == p->count || run >= JOIN_RUN;
+  p->part_bytes = run * (int64_t)dtype_size((DType)of->out_types[0]->dtype);
+}
+
+/* The output, whose first element is at `data`: a header on the C stack. */
+static Tensor output_view(const Chain *c, int o, char *data) {
+  const ChainPlan *p = c->plan;
+  Tensor t = tensor_on_data(output_dtype(c->site, o), p->rank, p->shape, data);
+  if (p->joins && is_part(c->site, o))
+    memcpy(t.strides, p->joined_strides, sizeof t.strides);
+  return t;
+}
+
 /* `outs` are stand-ins for the results, which do not exist yet: fuse_line()
  * looks at their shapes only, so their data points at nothing of interest. */
 static void find_places(const Chain *c, const Tensor *views) {
@@ -254,10 +305,11 @@ static void find_places(const Chain *c, const Tensor *views) {
     tensors[i] = &views[i];
     c->plan->places[i] = input_place(c, i, &views[i]);
   }
+  if (site->joins) plan_joined(c);
   for (int o = 0; o < f->outputs; o++) {
-    outs[o] = tensor_on_data((DType)f->step[f->output_step[o]].dtype,
-                             c->plan->rank, c->plan->shape, &nothing);
+    outs[o] = output_view(c, o, &nothing);
     tensors[f->inputs + o] = &outs[o];
+    if (c->plan->joins && is_part(site, o)) continue;
     for (int i = 0; i < f->inputs; i++)
       if (may_replace(c, &outs[o], o, i, &views[i]))
         c->plan->over[o] |= (uint16_t)(1u << site->inputs[i].source);
@@ -300,43 +352,63 @@ static Tensor *replaced(Chain *c, int o) {
 }
 
 typedef struct Outs {
-  Tensor *tensors[FUSE_OUTPUTS];
-  unsigned fresh; /* those that are new */
+  Tensor *tensors[FUSE_OUTPUTS]; /* NULL: a part of `joined` */
+  unsigned fresh;                /* those that are new */
+  Tensor *joined;                /* new; NULL: there is none, so far */
 } Outs;
 
 static void drop_fresh(Chain *c, Outs *outs) {
+  Heap *heap = &c->s->store.heap;
   for (unsigned m = outs->fresh; m; m &= m - 1)
-    tensor_drop(&c->s->store.heap, outs->tensors[__builtin_ctz(m)]);
+    tensor_drop(heap, outs->tensors[__builtin_ctz(m)]);
+  if (outs->joined) tensor_drop(heap, outs->joined);
 }
 
-/* Each output in place of a source that ends here, or new.  A source is used
- * once at most: it leaves `taken`. */
+/* The output in place of a source that ends here, or new; NULL: memory ran
+ * out. */
+static Tensor *make_out(Chain *c, Outs *outs, int o) {
+  Tensor *t = replaced(c, o);
+  if (t) return t;
+  outs->fresh |= 1u << o;
+  return tensor_new(&c->s->store.heap, output_dtype(c->site, o), c->plan->rank,
+                    c->plan->shape);
+}
+
+/* A source is used once at most: it leaves `taken`. */
 static bool make_outs(Chain *c, Outs *outs) {
-  const Fuse *f = c->site->fuse;
+  const ChainSite *site = c->site;
+  const ChainPlan *p = c->plan;
   outs->fresh = 0;
-  for (int o = 0; o < f->outputs; o++) {
-    outs->tensors[o] = replaced(c, o);
-    if (outs->tensors[o]) continue;
-    DType dtype = (DType)f->step[f->output_step[o]].dtype;
-    outs->tensors[o] =
-        tensor_new(&c->s->store.heap, dtype, c->plan->rank, c->plan->shape);
-    if (!outs->tensors[o]) {
-      drop_fresh(c, outs);
-      return vm_out_of_memory(c->s);
-    }
-    outs->fresh |= 1u << o;
+  outs->joined = NULL;
+  bool ok = true;
+  if (p->joins) {
+    outs->joined =
+        tensor_new(&c->s->store.heap, (DType)site->joins->out_types[0]->dtype,
+                   p->rank, p->joined);
+    ok = outs->joined;
   }
-  return true;
+  for (int o = 0; ok && o < site->fuse->outputs; o++) {
+    bool part = p->joins && is_part(site, o);
+    outs->tensors[o] = part ? NULL : make_out(c, outs, o);
+    if (part || outs->tensors[o]) continue;
+    outs->fresh &= ~(1u << o);
+    ok = false;
+  }
+  if (ok) return true;
+  drop_fresh(c, outs);
+  return vm_out_of_memory(c->s);
 }
 
 /* Sources that were not written over end here. */
-static void store(Chain *c, Tensor *const *outs) {
-  const uint16_t *to = c->list + c->site->source_count;
+static void store(Chain *c, const Outs *outs) {
+  const ChainSite *site = c->site;
+  const uint16_t *to = c->list + site->source_count;
   for (unsigned m = c->taken; m; m &= m - 1)
     obj_drop(&c->s->store, c->s->regs[c->list[__builtin_ctz(m)]].obj);
-  for (int o = 0; o < c->site->out_count; o++)
-    c->s->regs[to[o]].tensor = outs[o];
-  c->s->stats.tensors += (uint64_t)c->site->out_count;
+  for (int o = 0; o < site->fuse->outputs; o++)
+    if (!is_part(site, o)) c->s->regs[*to++].tensor = outs->tensors[o];
+  if (site->joins) c->s->regs[*to].tensor = outs->joined;
+  c->s->stats.tensors += (uint64_t)site->out_count;
 }
 
 /* --- Running ------------------------------------------------------------ */
@@ -359,27 +431,80 @@ static char *input_data(const Chain *c, int i) {
   return v->tensor->data + at * place->bytes;
 }
 
+/* Where the output's first element is. */
+static char *output_data(const Chain *c, const Outs *outs, int o) {
+  if (outs->tensors[o]) return outs->tensors[o]->data;
+  return outs->joined->data + part_number(c->site, o) * c->plan->part_bytes;
+}
+
 static bool run_line(Chain *c, const Outs *outs, OpCall *call, int *step) {
   const Fuse *f = c->site->fuse;
   char *data[OPERANDS];
   for (int i = 0; i < f->inputs; i++) data[i] = input_data(c, i);
   for (int o = 0; o < f->outputs; o++)
-    data[f->inputs + o] = outs->tensors[o]->data;
+    data[f->inputs + o] = output_data(c, outs, o);
   return fuse_run_line(f, &c->plan->line, data, call, step);
 }
 
-static bool run_views(Chain *c, Outs *outs, OpCall *call, int *step) {
+static bool run_views(Chain *c, const Outs *outs, OpCall *call, int *step) {
   const Fuse *f = c->site->fuse;
-  Tensor views[FUSE_INPUTS];
+  Tensor views[FUSE_INPUTS], outputs[FUSE_OUTPUTS], *to[FUSE_OUTPUTS];
   const Tensor *args[FUSE_INPUTS];
   for (int i = 0; i < f->inputs; i++) {
     input_view(c, i, &views[i]);
     args[i] = &views[i];
   }
+  for (int o = 0; o < f->outputs; o++) {
+    to[o] = outs->tensors[o];
+    if (to[o]) continue;
+    outputs[o] = output_view(c, o, output_data(c, outs, o));
+    to[o] = &outputs[o];
+  }
   call->args = args;
-  call->outs = outs->tensors;
+  call->outs = to;
   return fuse_run(f, call, step);
 }
+
+/* --- Operators by their kernels ----------------------------------------- */
+
+static OpCall call_of(Chain *c, const OpSite *site, const Tensor **args) {
+  return (OpCall){.op = site->op,
+                  .attrs = site->attrs,
+                  .arg_count = site->arg_count,
+                  .args = args,
+                  .heap = &c->s->store.heap,
+                  .arena = &c->s->scratch,
+                  .stop = &c->s->store.stop,
+                  .threads = c->s->limits.threads,
+                  .crowd = &c->s->crowd};
+}
+
+/* The result, owned; NULL after a fault. */
+static Tensor *run_site(Chain *c, const OpSite *site, const Tensor **args) {
+  OpCall call = call_of(c, site, args);
+  bool ok = op_run(&call);
+  if (!ok) failed(c, &call, site->span);
+  if (ok && mem_exhausted(c->s->mem)) mem_clear_exhausted(c->s->mem);
+  arena_reset(&c->s->scratch);
+  return ok ? call.outs[0] : NULL;
+}
+
+/* Concatenates the outputs that are parts, if the program has not written them
+ * where they belong.  False after a fault, when they are what they were. */
+static bool join_parts(Chain *c, Outs *outs) {
+  const ChainSite *site = c->site;
+  const Tensor *args[FUSE_OUTPUTS];
+  if (!site->joins || outs->joined) return true;
+  for (int o = 0; o < site->fuse->outputs; o++)
+    if (is_part(site, o)) args[part_number(site, o)] = outs->tensors[o];
+  outs->joined = run_site(c, site->joins, args);
+  if (!outs->joined) return false;
+  for (int o = 0; o < site->fuse->outputs; o++)
+    if (is_part(site, o)) tensor_drop(&c->s->store.heap, outs->tensors[o]);
+  return true;
+}
+
+/* --- Fused -------------------------------------------------------------- */
 
 /* On failure the new outputs go and `taken` is what it was, so all sources are
  * still live for vm_unwind(); what has been written over one of them nobody
@@ -398,14 +523,16 @@ __attribute__((always_inline)) static inline bool run_fused(Chain *c) {
   if (!make_outs(c, &outs)) return false;
   bool ok = c->plan->is_line ? run_line(c, &outs, &call, &step)
                              : run_views(c, &outs, &call, &step);
-  if (ok) {
-    store(c, outs.tensors);
+  if (!ok) {
+    failed(c, &call, c->site->members[step < 0 ? 0 : step]->span);
+    arena_reset(&c->s->scratch);
+  }
+  if (ok && join_parts(c, &outs)) {
+    store(c, &outs);
     return true;
   }
   drop_fresh(c, &outs);
   c->taken = taken;
-  failed(c, &call, c->site->members[step < 0 ? 0 : step]->span);
-  arena_reset(&c->s->scratch);
   return false;
 }
 
@@ -417,33 +544,17 @@ typedef struct Unfused {
   Tensor *results[FUSE_STEPS];
 } Unfused;
 
-static OpCall call_of(Chain *c, const OpSite *site, const Tensor **args) {
-  return (OpCall){.op = site->op,
-                  .attrs = site->attrs,
-                  .arg_count = site->arg_count,
-                  .args = args,
-                  .heap = &c->s->store.heap,
-                  .arena = &c->s->scratch,
-                  .stop = &c->s->store.stop,
-                  .threads = c->s->limits.threads,
-                  .crowd = &c->s->crowd};
-}
-
 /* Runs the operator of a view that cannot be made, so that it reports why.  So
  * the message is the operator's own: the caller sees no difference between an
  * absorbed view and one that was run. */
 static bool view_fault(Chain *c, int i) {
   ChainInput in = c->site->inputs[i];
-  const OpSite *site = in.view;
   Tensor index =
       tensor_on_bits(c->site->sources[in.index].dtype, source_of(c, in.index));
   const Tensor *args[] = {source_of(c, in.source)->tensor, &index};
-  OpCall call = call_of(c, site, args);
-  bool ok = op_run(&call);
-  assert(!ok);
-  (void)ok;
-  failed(c, &call, site->span);
-  arena_reset(&c->s->scratch);
+  Tensor *view = run_site(c, in.view, args);
+  assert(!view);
+  (void)view;
   return false;
 }
 
@@ -457,29 +568,28 @@ static bool run_member(Chain *c, Unfused *a, int i) {
     args[k] =
         from < FUSE_STEPS ? a->results[from] : &a->views[from - FUSE_STEPS];
   }
-  OpCall call = call_of(c, site, args);
-  bool ok = op_run(&call);
-  if (ok) a->results[i] = call.outs[0];
-  if (!ok) failed(c, &call, site->span);
-  if (ok && mem_exhausted(c->s->mem)) mem_clear_exhausted(c->s->mem);
-  arena_reset(&c->s->scratch);
-  return ok;
+  a->results[i] = run_site(c, site, args);
+  return a->results[i];
 }
 
 /* An output gets a reference of its own before the results are dropped. */
 static bool run_one_by_one(Chain *c) {
   const Fuse *f = c->site->fuse;
   Unfused a = {.results = {NULL}};
+  Outs outs = {.fresh = 0};
   bool ok = true;
   for (int i = 0; ok && i < f->inputs; i++)
     ok = input_view(c, i, &a.views[i]) || view_fault(c, i);
   for (int i = 0; ok && i < f->steps; i++) ok = run_member(c, &a, i);
-  Tensor *outs[FUSE_OUTPUTS];
-  for (int o = 0; ok && o < f->outputs; o++)
-    outs[o] = tensor_keep(a.results[f->output_step[o]]);
+  for (int o = 0; ok && o < f->outputs; o++) {
+    outs.tensors[o] = tensor_keep(a.results[f->output_step[o]]);
+    outs.fresh |= 1u << o;
+  }
   for (int i = 0; i < f->steps; i++)
     if (a.results[i]) tensor_drop(&c->s->store.heap, a.results[i]);
-  if (ok) store(c, outs);
+  ok = ok && join_parts(c, &outs);
+  if (ok) store(c, &outs);
+  else drop_fresh(c, &outs);
   return ok;
 }
 

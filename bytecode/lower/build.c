@@ -120,6 +120,10 @@ Label *ins_target(Ins *i) {
   return NULL;
 }
 
+bool ins_ends_block(Ins *i) {
+  return ins_row(i)->flags & (END | JOIN) || ins_target(i);
+}
+
 const OpSite *ins_op_site(const Ins *i) {
   return i->op == INS_op ? (const OpSite *)(uintptr_t)i->words[0] : NULL;
 }

@@ -7,6 +7,9 @@
  * effect ends the group; and of two operators that may fail, the first stays
  * the first.
  *
+ * Where a concatenation follows that alone reads results of the chain, it joins
+ * it: the chain writes them where they stand in the concatenation's result.
+ *
  * Two kinds of views of a tensor can be absorbed: an even `split`, and the
  * `take` of one row.  If only members read the view, it is not made, and the
  * chain reads its elements where they are. */
@@ -476,6 +479,119 @@ static void add_view(Chains *c, const Ins *i, const OpSite *site) {
   put_out(c, i);
 }
 
+/* --- Concatenations ----------------------------------------------------- */
+
+/* Which output of the chain is in the register; -1: none is. */
+static int output_in(const Chains *c, const Ins *chain, const ChainSite *site,
+                     Reg r) {
+  for (int o = 0; o < site->out_count; o++)
+    if (listed(c, chain, site->source_count + o) == r) return o;
+  return -1;
+}
+
+/* How often steps of the program read the output. */
+static uint32_t inner_reads(const Fuse *f, int output) {
+  uint32_t reads = 0;
+  for (int i = 0; i < f->steps; i++)
+    for (int k = 0; k < 3; k++)
+      reads += f->step[i].operands[k] == f->output_step[output];
+  return reads;
+}
+
+/* Says in `parts` which outputs the concatenation's operands are.  False unless
+ * all are, and nobody outside of the chain reads them but it. */
+static bool find_parts(const Chains *c, const Ins *chain, const ChainSite *site,
+                       const Ins *join, uint8_t *parts) {
+  const OpSite *of = site_of(join);
+  for (int k = 0; k < of->source_count; k++) {
+    Reg r = listed(c, join, k);
+    int o = output_in(c, chain, site, r);
+    if (o < 0 || parts[o]) return false;
+    if (c->uses[r].reads != inner_reads(site->fuse, o) + 1) return false;
+    parts[o] = (uint8_t)(k + 1);
+  }
+  return true;
+}
+
+static bool can_join(const OpSite *site) {
+  return site && site->op->joins && !site->open && site->source_count > 1 &&
+         attr_get(site->attrs, ATTR_axis)->operand < 0;
+}
+
+/* The results of the chain: those that are no parts, and the joined one. */
+static void set_joined(Chains *c, Ins *chain, ChainSite *site,
+                       const Ins *join) {
+  Lower *l = c->l;
+  const OpSite *of = site->joins;
+  int outputs = site->out_count, n = 0;
+  Operand *to = &l->listed.data[chain->list + (uint32_t)site->source_count];
+  const Type **types =
+      ARENA_ARRAY(&l->code->arena, const Type *, (size_t)outputs + 1);
+  for (int o = 0; types && o < outputs; o++) {
+    if (site->parts[o]) continue;
+    types[n] = site->out_types[o];
+    to[n++] = to[o];
+  }
+  if (!types) {
+    l->failed = true;
+    return;
+  }
+  types[n] = of->out_types[0];
+  to[n++] = (Operand){.mode = 'd', .reg = listed(c, join, of->source_count)};
+  site->out_types = types;
+  site->out_count = n;
+  chain->list_count = (uint32_t)(site->source_count + n);
+}
+
+static bool mentions(const Chains *c, const Ins *i, Reg r) {
+  for (OperandWalk w = ins_operands(c->l, i); operand_next(&w);)
+    if (w.role & REGISTER && w.now.reg == r) return true;
+  return false;
+}
+
+static bool may_fail(const Ins *i) {
+  const OpSite *site = site_of(i);
+  return site ? site_may_fail(site) : ins_row(i)->flags & FAIL;
+}
+
+/* The chain of this block that gives the concatenation's first operand, and at
+ * which it may as well stand; NULL: there is none.  What lies between must have
+ * nothing to do with its result, nor fail where it may fail.  It is not looked
+ * for further than BETWEEN instructions back: a block may have any number. */
+static Ins *chain_before(const Chains *c, const Ins *join) {
+  enum { BETWEEN = 64 };
+  const OpSite *of = site_of(join);
+  Reg part = listed(c, join, 0), to = listed(c, join, of->source_count);
+  bool fails = site_may_fail(of);
+  size_t k = c->out.len, first = k > BETWEEN ? k - BETWEEN : 0;
+  while (k-- > first) {
+    Ins *i = &c->out.data[k];
+    const ChainSite *site = (const ChainSite *)(uintptr_t)i->words[0];
+    if (i->op == INS_chain && output_in(c, i, site, part) >= 0) return i;
+    if (ins_ends_block(i) || mentions(c, i, to) || (fails && may_fail(i)))
+      return NULL;
+  }
+  return NULL;
+}
+
+/* Lets a concatenation join the chain that gives its operands. */
+static bool join_chain(Chains *c, const Ins *join) {
+  Arena *arena = &c->l->code->arena;
+  const OpSite *of = site_of(join);
+  uint8_t parts[FUSE_OUTPUTS] = {0};
+  if (!can_join(of)) return false;
+  Ins *chain = chain_before(c, join);
+  if (!chain) return false;
+  ChainSite *site = (ChainSite *)(uintptr_t)chain->words[0];
+  if (site->joins || !find_parts(c, chain, site, join, parts)) return false;
+  site->joins = of;
+  site->parts = arena_copy(arena, parts, sizeof parts);
+  site->name = arena_printf(arena, "%s+%s", site->name, of->op->name);
+  if (site->parts && site->name) set_joined(c, chain, site, join);
+  else c->l->failed = true;
+  return true;
+}
+
 /* --- What passes -------------------------------------------------------- */
 
 /* May this operator fail at run time?  Not where the checker knew all
@@ -493,10 +609,8 @@ bool site_may_fail(const OpSite *site) {
  * be put off after it: if it has an effect that others see, reads a
  * member's result or sets a member's operand, or may fail when a member may. */
 static void add_other(Chains *c, const Ins *i) {
-  const InsInfo *row = ins_row(i);
-  const OpSite *site = site_of(i);
-  bool fails = site ? site_may_fail(site) : row->flags & FAIL;
-  if (!(row->flags & QUIET) || (fails && c->group.may_fail)) group_end(c);
+  bool quiet = ins_row(i)->flags & QUIET;
+  if (!quiet || (c->group.may_fail && may_fail(i))) group_end(c);
   bool touches = false;
   for (OperandWalk w = ins_operands(c->l, i); operand_next(&w);) {
     if (!(w.role & REGISTER)) continue;
@@ -506,7 +620,7 @@ static void add_other(Chains *c, const Ins *i) {
   }
   /* Not within the walk: ending a group adds to the lists that are walked. */
   if (touches) group_end(c);
-  put_out(c, i);
+  if (!join_chain(c, i)) put_out(c, i);
 }
 
 /* Each instruction is one of three: a member, a view that may be absorbed, or

@@ -121,13 +121,9 @@ static void add_op(Views *v, Ins *i) {
 
 /* Views are followed within straight code: after a jump another path may have
  * set the source. */
-static bool ends_block(Ins *i) {
-  return ins_row(i)->flags & (END | JOIN) || ins_target(i);
-}
-
 static void add_ins(Views *v, uint32_t at) {
   Ins *i = &v->l->list.data[at];
-  if (ends_block(i)) v->block = at + 1;
+  if (ins_ends_block(i)) v->block = at + 1;
   const OpSite *site = ins_op_site(i);
   if (site) add_op(v, i);
   for (OperandWalk w = ins_operands(v->l, i); operand_next(&w);)

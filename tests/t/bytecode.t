@@ -372,4 +372,41 @@ my $operand = '[[1f, 2f, 3f], [4f, 5f, 6f]]';
 is(tensors_of("\@fixed($operand)"), tensors_of("\@calls($operand)") - 2,
    'no tensor lies between');
 
+# --- Concatenations -----------------------------------------------------------
+
+# One joins the chain that gives its operands, which alone reads them.
+$dump = dump_of(<<'END');
+def @joined(%x: Tensor[(2, 3), float32], %n: int32) {
+  let %a = tanh(%x);
+  let %b = %a * %x;
+  let %c = %b + 1f;
+  let %s = %n * 2;
+  (concatenate((%c, %b), axis=-1), %a, %s)
+}
+def @read(%x: Tensor[(2, 3), float32]) {
+  let %a = %x * 2f;
+  let %b = tanh(%a);
+  (concatenate((%a, %b), axis=0), %a)
+}
+def @twice(%x: Tensor[(2, 3), float32]) {
+  let %a = %x * 2f;
+  concatenate((%a, %a), axis=0)
+}
+def @partly(%x: Tensor[(2, 3), float32]) {
+  concatenate((%x * 2f, %x), axis=0)
+}
+def @later(%x: Tensor[(?, 3), float32], %y: Tensor[(?, 3), float32],
+           %n: int32) {
+  let %a = %x * 2f;
+  let %b = %a + %y;
+  let %s = 1 / %n;
+  (concatenate((%a, %b), axis=0), %s)
+}
+END
+like($dump->{'@joined'}[0]{code}, qr/\+add\+concatenate \| r0 r\d+ r\d+ /,
+     'a concatenation joins a chain that has another result, too');
+unlike($dump->{'@joined'}[0]{code}, qr/op .*concatenate/, 'and is not run');
+like($dump->{$_}[0]{code}, qr/op #\d+ concatenate/, "$_: it does not")
+  for '@read', '@twice', '@partly', '@later';
+
 done_testing;

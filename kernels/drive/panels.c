@@ -380,14 +380,21 @@ static bool is_worth_fetching(const Product *p) {
 static bool run_region(const OpCall *call, const Product *p, const Panels *b,
                        const Region *r) {
   float scratch[BLOCK * PANEL] __attribute__((aligned(64)));
-  Part part = {.tiles = isa_in_use()->tiles[type_of(p->a.dtype)],
-               .p = p,
-               .depth = BLOCK,
-               .scratch = scratch,
-               .fetches = is_worth_fetching(p)};
   int64_t rows = r->rows_end - r->row;
+  Part part; /* a literal would clear it, which takes time in small products */
+  part.tiles = isa_in_use()->tiles[type_of(p->a.dtype)];
+  part.p = p;
+  part.k = 0;
+  part.depth = BLOCK;
+  part.scratch = scratch;
+  part.next = part.next_end = NULL;
+  part.fetches = is_worth_fetching(p);
   part.block.a_row = p->a.row_step;
   part.block.a_step = p->a.column_step;
+  part.block.offsets = NULL;
+  part.block.more = p->more;
+  part.block.ahead = NULL;
+  part.block.ahead_row = 0;
   if (b->packed && p->m == 1 && p->k <= STOP_BLOCK && !p->more)
     return run_vector(call, &part, b, r);
   if (p->k > BLOCK && rows * p->k > ELEMENTS_NEAR)
@@ -491,7 +498,8 @@ static bool is_worth_turning(const Product *p) {
 }
 
 /* With a copy of a whose rows are contiguous, where there is memory for one. */
-static bool run_turned(OpCall *call, Product *p, const Panels *b) {
+static bool run_turned(OpCall *call, const Product *of, const Panels *b) {
+  Product own = *of, *p = &own;
   size_t bytes = (size_t)(p->m * p->k) * sizeof(float);
   float *room = mem_alloc_aligned(call->heap->mem, bytes);
   bool ok = true;
@@ -510,7 +518,8 @@ static bool run_turned(OpCall *call, Product *p, const Panels *b) {
 }
 
 /* An operand whose elements are of the own type is used as it is. */
-static bool run_converted(OpCall *call, Product *p, const Panels *b) {
+static bool run_converted(OpCall *call, const Product *of, const Panels *b) {
+  Product own = *of, *p = &own;
   Matrix a = p->a, out = p->out;
   size_t operand = is_own(a.dtype) ? 0 : (size_t)(p->m * p->k);
   size_t results = is_own(out.dtype) ? 0 : (size_t)(p->m * p->n);
@@ -527,15 +536,15 @@ static bool run_converted(OpCall *call, Product *p, const Panels *b) {
 }
 
 bool product_by_panels(OpCall *call, const Product *p) {
-  Product own = p->n < COLUMNS_FEW && p->m > p->n ? turned(p) : *p;
-  Matrix b = own.b;
-  Panels panels = panels_of_matrix(&b);
+  Product own;
+  if (p->n < COLUMNS_FEW && p->m > p->n) own = turned(p), p = &own;
+  Panels panels = panels_of_matrix(&p->b);
   Packed *packed =
-      own.weights ? pack_find(call, own.weights, &b, own.k, own.n) : NULL;
+      p->weights ? pack_find(call, p->weights, &p->b, p->k, p->n) : NULL;
   if (packed) panels.packed = packed->panels;
   if (packed) panels.backwards = pack_backwards(packed);
-  if (!is_own(own.a.dtype) || !is_own(own.out.dtype))
-    return run_converted(call, &own, &panels);
-  if (is_worth_turning(&own)) return run_turned(call, &own, &panels);
-  return product_of_panels(call, &own, &panels);
+  if (!is_own(p->a.dtype) || !is_own(p->out.dtype))
+    return run_converted(call, p, &panels);
+  if (is_worth_turning(p)) return run_turned(call, p, &panels);
+  return product_of_panels(call, p, &panels);
 }

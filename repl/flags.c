@@ -27,6 +27,8 @@ typedef enum FlagKind {
   LIST,
   COUNT,
   POSITIVE,
+  COUNT32,
+  POSITIVE32,
   THREADS,
   SIZE,
   SECONDS,
@@ -89,6 +91,12 @@ bool read_size(const char *text, size_t *out) {
   return true;
 }
 
+/* A number that a program counts to in int32.  The bound, rather than 2^31 - 1,
+ * leaves room to add two of them. */
+static bool read_count32(const char *text, uint64_t least, uint64_t *out) {
+  return read_count(text, out) && *out >= least && *out <= 1000000000;
+}
+
 static bool read_threads(const char *text, int *out) {
   uint64_t n;
   if (!read_count(text, &n) || n < 1 || n > 1024) return false;
@@ -124,6 +132,8 @@ static bool list_add(TextList *list, const char *text) {
 static const char *const takes[] = {
     [COUNT] = "a whole number",
     [POSITIVE] = "a whole number, 1 or more",
+    [COUNT32] = "a whole number up to 1000000000",
+    [POSITIVE32] = "a whole number from 1 to 1000000000",
     [THREADS] = "a number from 1 to 1024",
     [SIZE] = "bytes, such as 512M",
     [SECONDS] = "seconds, such as 1.5",
@@ -142,6 +152,8 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
     case LIST: return list_add(at, value);
     case COUNT: return read_count(value, at);
     case POSITIVE: return read_count(value, at) && *(uint64_t *)at > 0;
+    case COUNT32: return read_count32(value, 0, at);
+    case POSITIVE32: return read_count32(value, 1, at);
     case THREADS: return read_threads(value, at);
     case SIZE: return read_size(value, at);
     case SECONDS:

@@ -276,6 +276,12 @@ static int begin(Training *t) {
   if (status != RLY_OK) return exit_status(status);
   if (t->per_epoch < 1)
     return host_usage(t->h, "there is no example to learn from");
+  if (t->epochs > INT32_MAX / t->per_epoch)
+    return host_usage(t->h,
+                      "%lld epochs of %lld steps are more than the %d steps "
+                      "that a run can count: --epochs %lld is the most",
+                      (long long)t->epochs, (long long)t->per_epoch, INT32_MAX,
+                      (long long)(INT32_MAX / t->per_epoch));
   t->steps = t->epochs * t->per_epoch;
   code = train_open(t);
   return code ? code : train_log_open(t);

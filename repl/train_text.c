@@ -100,8 +100,9 @@ static void put_params(Plan *p) {
 static void put_state(Plan *p) {
   StrBuf *out = &p->t->text;
   const Optimiser *o = optimiser_named(p->optimizer);
-  strbuf_addf(out, "let @train.key = random.threefry_key(%llu);\n",
-              (unsigned long long)p->cli->seed);
+  /* An attribute is an int64: a seed from 2^63 on is the one of its bits. */
+  strbuf_addf(out, "let @train.key = random.threefry_key(%lld);\n",
+              (long long)p->cli->seed);
   if (p->init)
     strbuf_add(out,
                "let @train.weights = ref(@init(@subkey(@train.key, 0)));\n");
@@ -250,10 +251,11 @@ static void put_shard(Plan *p) {
   strbuf_add(out,
              ", %k: int32) {\n"
              "  let %w = ref_read(@train.weights);\n"
-             "  let %n = @train.size(%b);\n"
-             "  let %shards = @train.shards(%b);\n"
-             "  let %from = %k * %n / %shards;\n"
-             "  let %to = (%k + 1) * %n / %shards;\n"
+             "  let %n = cast(@train.size(%b), dtype=\"int64\");\n"
+             "  let %shards = cast(@train.shards(%b), dtype=\"int64\");\n"
+             "  let %at = cast(%k, dtype=\"int64\");\n"
+             "  let %from = %at * %n / %shards;\n"
+             "  let %to = (%at + 1i64) * %n / %shards;\n"
              "  let %x = ");
   if (!p->batch)
     strbuf_add(out, "@train.rows(strided_slice(%b, begin=[%from], end=[%to]))");

@@ -97,6 +97,21 @@ same("the file's optimiser", 'sgd', '--optimizer', '@mine');
 train('seed', '--epochs', 3, '--seed', 1);
 ok(weights('seed') ne weights('three'), 'another seed, other bits');
 
+is(train('long', '--epochs', 1, '--seed', '18446744073709551615')->{status}, 0,
+   'a seed of 64 bits');
+
+# A shard's number times the examples of a batch may be more than 2^31: the loss
+# is the mean of 0, 1, ... 999999 by 10^6, whatever the shards are.
+my $many = spew(scratch('many.rly'), <<'END');
+param @w: float32 = 1f;
+def @data() { (arange(0, 1000000, 1, dtype="float32") / 1000000f,) }
+def @loss(%w: float32, %x: Tensor[(?), float32]) { %w * mean(%x) }
+END
+my ($mean) = split /\n/,
+    rly('train', $many, '--batch', 1_000_000, '--shards', 2200, '--epochs', 1,
+        '--log', '-', '-o', scratch('many'))->{out};
+near([json($mean)->{loss}], [0.4999995], 1e-5, 'many shards of many examples');
+
 # --- Logs -------------------------------------------------------------------
 
 my $log = train('log', '--epochs', 2, '--log', '-', '--schedule', '@falls',
@@ -267,6 +282,11 @@ for (['--optimizer', 'adaam', qr/did you mean `adam`/],
      ['--optimizer', 'adam(beta1=2', qr/perhaps with/],
      ['--optimizer', 'adam(momentum=1f)', qr/takes nothing named `momentum`/],
      ['--schedule', 'linear', qr/constant, cosine, one-cycle/],
+     ['--epochs', 900_000_000, qr/8 steps .*: --epochs 268435455 is the most$/],
+     ['--epochs', 2 ** 40, qr/a whole number from 1 to 1000000000/],
+     ['--batch', 2 ** 31, qr/a whole number from 1 to 1000000000/],
+     ['--warm-up', 2 ** 32, qr/a whole number up to 1000000000/],
+     ['--patience', '18446744073709551615', qr/from 1 to 1000000000/],
      ['--validate', 1, qr/such as 0\.1/], ['--lr', 'x', qr/a number above 0/],
      ['--loss', 'least', qr/has no function `\@least\(/]) {
   my ($flag, $value, $why) = @$_;

@@ -136,8 +136,10 @@ FLAGS_kernels/simd/elementwise.c := \
 endif
 # Without optimisation gcc fails to inline what xxHash says must be inlined,
 # which is an error unless xxHash is told not to say so.
-FLAGS_lib/state_file.c := $(if $(filter -O0 -Og,$(OPT_$(MODE)) $(CFLAGS)),\
-                            -DXXH_NO_INLINE_HINTS)
+XXHASH := $(if $(filter -O0 -Og,$(OPT_$(MODE)) $(CFLAGS)),\
+            -DXXH_NO_INLINE_HINTS)
+FLAGS_lib/state_file.c   := $(XXHASH)
+FLAGS_repl/train_data.c  := $(XXHASH)
 FLAGS_tests/lanes/avx2   := $(ISA_avx2)
 FLAGS_tests/lanes/avx512 := $(ISA_avx512)
 

@@ -124,6 +124,7 @@ static int prepare(Training *t, Host *h) {
   host_report_aside(h);
   VEC_CLEAR(&t->text);
   VEC_CLEAR(&t->settings);
+  VEC_CLEAR(&t->inputs);
   t->h = h;
   int code = train_write(t);
   if (code) return code;
@@ -306,6 +307,8 @@ static int run_train(Host *h) {
                 .epochs = (int64_t)h->cli->epochs};
   strbuf_init(&t.text, h->program->mem);
   strbuf_init(&t.settings, h->program->mem);
+  strbuf_init(&t.inputs, h->program->mem);
+  strbuf_init(&t.sums, h->program->mem);
   VEC_INIT(&t.curve, h->program->mem);
   int code = train_join(&t);
   if (!code) code = begin_together(&t);
@@ -317,6 +320,8 @@ static int run_train(Host *h) {
   free(t.made);
   strbuf_done(&t.text);
   strbuf_done(&t.settings);
+  strbuf_done(&t.inputs);
+  strbuf_done(&t.sums);
   VEC_DONE(&t.curve);
   return code;
 }

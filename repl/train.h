@@ -1,7 +1,7 @@
 /* What the files of `rly train` share: train.c goes on step by step,
  * train_text.c writes the program that does the steps, train_team.c does them
- * in several processes, train_keep.c keeps runs in files, train_show.c tells
- * how it goes. */
+ * in several processes, train_data.c looks at what they read, train_keep.c
+ * keeps runs in files, train_show.c tells how it goes. */
 #ifndef REPL_TRAIN_H
 #define REPL_TRAIN_H
 
@@ -38,7 +38,10 @@ typedef struct Training {
   char *made;                /* memory of `folder`, where it is not given */
   StrBuf text;               /* the program beside the file */
   StrBuf settings;           /* what a run that goes on must share */
-  const char *weights;       /* the param whose paths name them; "": none */
+  StrBuf inputs; /* names of what @train.inputs() gives, each ended by a line's
+                    end */
+  StrBuf sums;   /* a line for each of them: name, blank, checksum */
+  const char *weights; /* the param whose paths name them; "": none */
   rly_session *session;
   int64_t step, steps, per_epoch, epochs;
   int64_t saved;     /* the step of the last checkpoint; -1: none */
@@ -73,10 +76,25 @@ rly_status train_team_epoch(Training *t, int64_t checks, rly_value **out);
 /* Leaves the team.  Where not all have agreed to end, this ends the others. */
 void train_leave(Training *t, int code);
 
+/* --- train_data.c --------------------------------------------------------- */
+
+/* Values that are still to be visited, or made, owned. */
+typedef VEC(rly_value *) TrainValues;
+
+/* Takes the value; false: there is none, or memory is out. */
+bool train_push(TrainValues *all, rly_value *v);
+void train_drop(TrainValues *all);
+/* Visits the tensors of a value in order; false: memory is out, or `see` says
+ * so. */
+bool train_each_tensor(const Training *t, rly_value *v,
+                       bool (*see)(void *data, rly_value *tensor), void *data);
+/* Computes t->sums; 0 or an exit status. */
+int train_sum_inputs(Training *t);
+
 /* --- train_text.c --------------------------------------------------------- */
 
-/* Writes the program beside the file into t->text, and t->settings.  0, or an
- * exit status after reporting what the file lacks. */
+/* Writes the program beside the file into t->text, t->settings and t->inputs.
+ * 0, or an exit status after reporting what the file lacks. */
 int train_write(Training *t);
 
 /* --- train_keep.c --------------------------------------------------------- */

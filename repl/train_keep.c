@@ -8,8 +8,10 @@
  *   weights.safetensors   the weights at the end, or where it was stopped
  *
  * Each is written beside and renamed, so that a process that is killed leaves
- * whole files.  A state names the settings that it was made with; a run goes on
- * with the same ones only, for others would not give its bits. */
+ * whole files.  A state names the settings that it was made with, and checksums
+ * of what the run read, as text in a cell: a line of settings, and one for each
+ * input (older states have none).  A run goes on with the same ones only, for
+ * others would not give its bits. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -74,10 +76,11 @@ static void see_oldest(void *data, int64_t step) {
 
 /* --- Settings ------------------------------------------------------------ */
 
-/* The settings that a checkpoint was made with, to be freed; NULL: it has none,
- * or memory is out (*found). */
+static const char cell[] = "@train.settings";
+
+/* The text that a checkpoint was made with, to be freed; NULL: it has none, or
+ * memory is out (*found). */
 static char *settings_of(const rly_tensors *ts, bool *found) {
-  static const char cell[] = "@train.settings";
   *found = false;
   for (size_t i = 0; i < rly_tensors_count(ts); i++) {
     const char *name = rly_tensors_name(ts, i);
@@ -105,6 +108,43 @@ static size_t differing(const char *a, const char *b, size_t *from) {
   return next ? (size_t)(next - a) - *from : strlen(a + *from);
 }
 
+/* The name of the first input whose checksum is another than in `was`; NULL:
+ * all that both have are the same. */
+static const char *other_input(const Training *t, const char *was,
+                               size_t *len) {
+  const char *now = strbuf_text(&t->sums);
+  for (; *now; now = strchr(now, '\n') + 1) {
+    size_t all = strcspn(now, "\n");
+    *len = strcspn(now, " ");
+    for (const char *at = was; (at = strchr(at, '\n'));) {
+      at++;
+      if (!strncmp(at, now, *len + 1) && strncmp(at, now, all)) return now;
+    }
+  }
+  return NULL;
+}
+
+static int compare_settings(Training *t, const char *was) {
+  const char *now = strbuf_text(&t->settings);
+  size_t len = strcspn(was, "\n");
+  if (len != t->settings.len || strncmp(was, now, len)) {
+    char *line = arena_strndup(&t->h->program->arena, was, len);
+    if (!line) return host_out_of_memory(t->h);
+    size_t at, from, a = differing(line, now, &at),
+                     b = differing(now, line, &from);
+    return host_usage(t->h,
+                      "%s was begun with `%.*s`, not `%.*s`: a run goes on "
+                      "with the settings that it has",
+                      t->folder, (int)a, line + at, (int)b, now + from);
+  }
+  const char *input = other_input(t, was, &len);
+  if (!input) return 0;
+  return host_usage(t->h,
+                    "%s was begun with other values of `%.*s`: a run goes on "
+                    "with the data that it has; -o FOLDER begins another",
+                    t->folder, (int)len, input);
+}
+
 static int check_settings(Training *t, const char *path) {
   rly_tensors *ts;
   rly_status status = rly_tensors_read(t->h->cx, path, &ts);
@@ -115,21 +155,29 @@ static int check_settings(Training *t, const char *path) {
   bool found;
   char *was = settings_of(ts, &found);
   rly_tensors_free(ts);
-  const char *now = strbuf_text(&t->settings);
-  int code = 0;
-  if (!was && found) code = host_out_of_memory(t->h);
-  else if (!was) code = host_usage(t->h, "%s is no checkpoint of a run", path);
-  else if (strcmp(was, now)) {
-    size_t at, from, a = differing(was, now, &at),
-                     b = differing(now, was, &from);
-    code =
-        host_usage(t->h,
-                   "%s was begun with `%.*s`, not `%.*s`: a run goes on with "
-                   "the settings that it has",
-                   t->folder, (int)a, was + at, (int)b, now + from);
-  }
+  int code = was     ? compare_settings(t, was)
+             : found ? host_out_of_memory(t->h)
+                     : host_usage(t->h, "%s is no checkpoint of a run", path);
   free(was);
   return code;
+}
+
+/* Puts the settings and the checksums into the cell, which a state may not have
+ * had. */
+static int note_settings(Training *t) {
+  StrBuf text;
+  strbuf_init(&text, t->h->program->mem);
+  strbuf_addf(&text, "%s\n%s", strbuf_text(&t->settings),
+              strbuf_text(&t->sums));
+  int64_t len = (int64_t)text.len;
+  rly_value *v =
+      rly_value_of_elements(t->session, "uint8", 1, &len, strbuf_text(&text));
+  strbuf_done(&text);
+  if (!v) return host_out_of_memory(t->h);
+  rly_status status = rly_session_set(t->session, cell, v);
+  rly_value_free(v);
+  host_report(t->h);
+  return exit_status(status);
 }
 
 /* --- Going on ------------------------------------------------------------ */
@@ -172,28 +220,33 @@ static int go_on_behind(Training *t) {
   return exit_status(loaded);
 }
 
-int train_open(Training *t) {
+static int go_on_with(Training *t, int64_t newest) {
   char path[PATH_ROOM];
-  int status = name_folder(t);
-  if (status) return status;
-  int64_t newest = -1;
-  each_step(t, see_newest, &newest);
-  t->saved = -1;
-  if (!train_leads(t)) return go_on_behind(t);
-  if (newest < 0) return make_folder(t);
-  if (!t->h->cli->resume)
-    return host_usage(t->h,
-                      "%s holds a run of %lld steps: --resume goes on with it, "
-                      "-o FOLDER begins another",
-                      t->folder, (long long)newest);
   if (!path_of_step(t, path, newest)) return 1;
-  status = check_settings(t, path);
+  int status = check_settings(t, path);
   if (status) return status;
   rly_status loaded = train_load(t, t->session, newest);
   host_report(t->h);
   if (loaded != RLY_OK) return exit_status(loaded);
   t->saved = t->step = newest;
   return 0;
+}
+
+int train_open(Training *t) {
+  int status = name_folder(t);
+  if (status) return status;
+  int64_t newest = -1;
+  each_step(t, see_newest, &newest);
+  t->saved = -1;
+  if (!train_leads(t)) return go_on_behind(t);
+  if (newest >= 0 && !t->h->cli->resume)
+    return host_usage(t->h,
+                      "%s holds a run of %lld steps: --resume goes on with it, "
+                      "-o FOLDER begins another",
+                      t->folder, (long long)newest);
+  status = train_sum_inputs(t);
+  if (!status) status = newest < 0 ? make_folder(t) : go_on_with(t, newest);
+  return status ? status : note_settings(t);
 }
 
 /* --- Keeping ------------------------------------------------------------- */

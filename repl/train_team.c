@@ -90,44 +90,6 @@ void train_leave(Training *t, int code) {
 
 /* --- Values as bytes ----------------------------------------------------- */
 
-/* Values that are still to be visited, or made, owned. */
-typedef VEC(rly_value *) Values;
-
-static bool values_push(Values *all, rly_value *v) {
-  if (v && VEC_RESERVE(all, 1)) {
-    VEC_PUSH(all, v);
-    return true;
-  }
-  rly_value_free(v);
-  return false;
-}
-
-static void values_done(Values *all) {
-  while (all->len) rly_value_free(VEC_POP(all));
-  VEC_DONE(all);
-}
-
-/* Visits the tensors of a value in order; false: memory is out, or `see` says
- * so.  The fields of a value are taken from the stack's top, so that a list
- * needs no more room than one of its items. */
-static bool each_tensor(const Training *t, rly_value *v,
-                        bool (*see)(void *data, rly_value *tensor),
-                        void *data) {
-  Values all;
-  VEC_INIT(&all, t->h->program->mem);
-  bool ok = values_push(&all, rly_value_keep(v));
-  while (ok && all.len) {
-    rly_value *top = VEC_POP(&all);
-    if (rly_value_kind(top) == RLY_TENSOR) ok = see(data, top);
-    else
-      for (int i = rly_value_field_count(top) - 1; ok && i >= 0; i--)
-        ok = values_push(&all, rly_value_field(top, i));
-    rly_value_free(top);
-  }
-  values_done(&all);
-  return ok;
-}
-
 /* Only floats are added; what else is in a gradient is 0 everywhere. */
 static bool is_added(rly_value *tensor, DType *dtype) {
   const char *name = rly_value_dtype(tensor);
@@ -174,11 +136,11 @@ static bool see_copy(void *data, rly_value *tensor) {
 /* Of a value with the form that all sums have: room for them. */
 static bool make_sum(const Training *t, Shared *x, rly_value *form) {
   Parts p = {0};
-  if (!each_tensor(t, form, see_part, &p)) return false;
+  if (!train_each_tensor(t, form, see_part, &p)) return false;
   x->parts = p.items = malloc((p.count + 1) * sizeof *p.items);
   if (!p.items) return false;
   p.count = p.bytes = 0;
-  if (!each_tensor(t, form, see_part, &p)) return false;
+  if (!train_each_tensor(t, form, see_part, &p)) return false;
   x->sum = team_sum_new(t->team, x->parts, p.count, p.bytes);
   x->form = rly_value_keep(form);
   return x->sum && x->form;
@@ -190,7 +152,7 @@ static bool make_sum(const Training *t, Shared *x, rly_value *form) {
 typedef struct Making {
   rly_value *form;
   int count;
-  Values fields;
+  TrainValues fields;
 } Making;
 
 typedef VEC(Making) Makings;
@@ -224,7 +186,7 @@ static rly_value *finish_making(rly_session *s, Copy *c, const Making *m) {
 }
 
 static void making_done(Making *m) {
-  values_done(&m->fields);
+  train_drop(&m->fields);
   rly_value_free(m->form);
 }
 
@@ -248,7 +210,7 @@ static rly_value *value_of_sum(const Training *t, const Shared *x,
     all.len--;
     ok = made;
     if (!ok || !all.len) break;
-    ok = values_push(&VEC_LAST(&all).fields, made);
+    ok = train_push(&VEC_LAST(&all).fields, made);
     made = NULL;
   }
   while (all.len) making_done(&all.data[--all.len]);
@@ -285,7 +247,7 @@ static rly_status do_part(Training *t, const Shared *x, rly_value *batch,
   rly_status status = call_with(t, x->part, batch, k, &v);
   if (status != RLY_OK) return status;
   Copy c = {x->parts, team_sum_room(x->sum), 0};
-  bool ok = c.bytes && each_tensor(t, v, see_copy, &c);
+  bool ok = c.bytes && train_each_tensor(t, v, see_copy, &c);
   rly_value_free(v);
   if (!ok) return out_of_memory(t);
   team_sum_add(x->sum);

@@ -24,6 +24,7 @@
  *   @train.per_epoch()  how many steps that is
  *   @train.without()    epochs since the best one
  *   @train.learned()    the weights
+ *   @train.inputs()     what the run reads: params and examples
  *
  * `rly train --print` prints it, so that it can be read, and changed. */
 #include <stdlib.h>
@@ -74,6 +75,13 @@ static const char *whole(const Plan *p) {
   return p->batch ? "%b" : "@train.rows(%b)";
 }
 
+static bool has_param(const Plan *p, const char *name) {
+  bool there = false;
+  for (int i = 0; i < rly_program_param_count(p->p); i++)
+    there |= !strcmp(rly_program_param_name(p->p, i), name);
+  return there;
+}
+
 /* The params that the examples are, where the file does not say it.  An error
  * shows the line, so it tells a user what to do. */
 static void put_params(Plan *p) {
@@ -81,10 +89,7 @@ static void put_params(Plan *p) {
   for (int i = 0; !p->data && !p->batch && i < p->inputs; i++) {
     const rly_type *t = rly_function_param_type(p->loss_fn, i + 1);
     const char *name = rly_function_param_name(p->loss_fn, i + 1);
-    bool there = false;
-    for (int k = 0; k < rly_program_param_count(p->p); k++)
-      there |= !strcmp(rly_program_param_name(p->p, k), name);
-    if (there || rly_type_kind(t) != RLY_TENSOR) continue;
+    if (has_param(p, name) || rly_type_kind(t) != RLY_TENSOR) continue;
     strbuf_addf(out, "param @%s: Tensor[(?", name);
     for (int k = 1; k < rly_type_rank(t); k++) {
       int64_t dim = rly_type_dim(t, k);
@@ -467,6 +472,35 @@ static void put_epoch(Plan *p) {
              "def @train.learned() { ref_read(@train.weights) }\n");
 }
 
+static void put_input(Plan *p, const char *value, const char *name) {
+  strbuf_addf(&p->t->text, "%s, ", value);
+  strbuf_addf(&p->t->inputs, "%s\n", name);
+}
+
+static void put_input_param(Plan *p, const char *name) {
+  char *global = arena_printf(&p->p->arena, "@%s", name);
+  if (global) put_input(p, global, global);
+}
+
+/* The file's params, those that put_params() has added, and what functions give
+ * once.  Weights to begin with are left out: a run that goes on has others. */
+static void put_inputs(Plan *p) {
+  StrBuf *out = &p->t->text;
+  strbuf_add(out, "def @train.inputs() { (");
+  for (int i = 0; i < rly_program_param_count(p->p); i++) {
+    const char *name = rly_program_param_name(p->p, i);
+    if (p->init || strcmp(name, p->param)) put_input_param(p, name);
+  }
+  for (int i = 0; !p->data && !p->batch && i < p->inputs; i++) {
+    const char *name = rly_function_param_name(p->loss_fn, i + 1);
+    if (!has_param(p, name)) put_input_param(p, name);
+  }
+  if (p->data) put_input(p, "@train.examples", "@data()");
+  if (p->validation && !(p->cli->validate > 0))
+    put_input(p, "@train.checked", "@validation()");
+  strbuf_add(out, ") }\n");
+}
+
 /* What must be the same when a run goes on, or it would not be the same run. */
 static void put_settings(Plan *p) {
   StrBuf *out = &p->t->settings;
@@ -505,5 +539,6 @@ int train_write(Training *t) {
   put_look(&p);
   put_validation(&p);
   put_epoch(&p);
+  put_inputs(&p);
   return plan_if_out(&p);
 }

@@ -226,6 +226,48 @@ gives(train('a', '--epochs', 50), 1, '', qr/holds a run of 320 steps: --resume/,
       'a run that is there');
 gives(train('a', '--epochs', 50, '--resume', '--seed', 3), 1, '',
       qr/begun with `--seed 0`, not `--seed 3`/, 'settings that are others');
+
+# Data of the same shapes, but others: of params, of @data and @validation, and
+# of a param of which the file's @batch draws.  Weights to begin with are none.
+my $others = spew(scratch('others.safetensors'),
+                  safetensors(['x', 'F32', [29, 3], [map { @$_ } @x]],
+                              ['y', 'F32', [29], [map { $_ + 1 } @y]]));
+gives(rly('train', $plane, '--params', $others, '--batch', 4, '--lr', '0.1',
+          '--epochs', 50, '-o', scratch('a'), '--resume'), 1, '',
+      qr/a was begun with other values of `\@y`: .* the data that it has/,
+      'data that are others');
+my %inputs = (
+  '@data()' => 'def @data() { ([VALUE],) }',
+  '@validation()' => 'def @data() { ([1f],) } def @validation() { ([VALUE],) }',
+  '@from' => 'param @from: Tensor[(1), float32] = [VALUE];
+    def @batch(%key: Tensor[(10), uint64], %n: int32) { (@from,) }',
+);
+for my $input (sort keys %inputs) {
+  my @values = map {
+    my $text = $inputs{$input} =~ s/VALUE/$_/r;
+    'param @w: float32 = 1f; def @loss(%w: float32, %x: Tensor[(?), float32])'
+      . " { %w * mean(%x) }\n$text";
+  } '1f', '2f';
+  my ($begun, $other) = map { spew(scratch("inputs$_.rly"), $values[$_]) } 0, 1;
+  my @kept = ('-o', scratch("inputs-$input"), '--epoch-steps', 1);
+  rly('train', $begun, '--epochs', 1, @kept);
+  gives(rly('train', $begun, '--epochs', 2, @kept, '--resume', 'w=3'), 0,
+        qr/^goes on after step 1 of 2$/m, '', "$input that is the same");
+  gives(rly('train', $other, '--epochs', 2, @kept, '--resume'), 1, '',
+        qr/begun with other values of `\Q$input\E`/, "another $input");
+}
+
+# A state that was kept before there were checksums has none to compare.
+my @older = ('train', 'tests/train/older.rly', '-o', scratch('older'),
+             '--resume', '--epochs');
+mkdir scratch('older') or die;
+spew(scratch('older/step-1.safetensors'),
+     slurp('tests/train/older.safetensors'));
+gives(rly(@older, 2, 'x=[1, 2, 3]'), 0, qr/^goes on after step 1 of 2$/m, '',
+      'an older state');
+gives(rly(@older, 3, 'x=[1, 2, 4]'), 1, '', qr/other values of `\@x`/,
+      '... has checksums from then on');
+
 spew(scratch('broken/step-7.safetensors'), 'none')
     if mkdir scratch('broken');
 gives(train('broken', '--resume'), 1, '', qr/step-7\.safetensors/,

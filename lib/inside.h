@@ -39,6 +39,12 @@
 #include "tensor/facts.h"
 #include "types/types.h"
 
+/* --- state_file.c ------------------------------------------------------- */
+
+/* Why these tensors of a file are no state that rly_session_load would take
+ * from it, or not an undamaged one; NULL: they are. */
+const char *tensors_state_fault(const rly_tensors *ts);
+
 /* --- measure.c ---------------------------------------------------------- */
 
 /* Measures what calls take, by running them; what was measured is kept. */

@@ -34,6 +34,7 @@
 #include "base/stop.h"
 #include "io/safetensors.h"
 #include "lib/handles.h"
+#include "lib/inside.h"
 
 static const char format[] = "3";
 
@@ -375,20 +376,29 @@ static const char *text_named(Source *src, const char *name) {
   return arena_strndup(&src->file->arena, t->data, (size_t)t->shape[0]);
 }
 
-/* In this order: is it a state at all, of a known format, undamaged,
- * consistent. */
-static bool read_source(Source *src, rly_session *s, const char *path) {
-  const TensorFile *f = src->file;
+/* In this order: is it a state at all, of a known format, undamaged.  NULL: it
+ * is. */
+static const char *fault_of(const TensorFile *f) {
   const char *version = tensor_file_metadata(f, "format");
   const char *sum = tensor_file_metadata(f, "checksum");
-  if (!version || !sum)
-    return invalid(s, path, "it holds tensors, but no session's state");
-  if (!is_known(version))
-    return invalid(s, path, "its format is another than 1, 2 and 3");
+  if (!version || !sum) return "it holds tensors, but no session's state";
+  if (!is_known(version)) return "its format is another than 1, 2 and 3";
   char found[17];
   checksum(f, found);
-  if (strcmp(sum, found))
-    return invalid(s, path, "its checksum says that it is damaged");
+  return strcmp(sum, found) ? "its checksum says that it is damaged" : NULL;
+}
+
+const char *tensors_state_fault(const rly_tensors *ts) {
+  context_lock(ts->cx);
+  const char *fault = fault_of(ts->file);
+  context_unlock(ts->cx);
+  return fault;
+}
+
+/* Is it an undamaged state, and consistent? */
+static bool read_source(Source *src, rly_session *s, const char *path) {
+  const char *fault = fault_of(src->file);
+  if (fault) return invalid(s, path, fault);
   sort_tensors(src);
   const char *types = text_named(src, "types");
   const char *skeletons = text_named(src, "skeletons");

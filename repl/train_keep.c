@@ -11,7 +11,8 @@
  * whole files.  A state names the settings that it was made with, and checksums
  * of what the run read, as text in a cell: a line of settings, and one for each
  * input (older states have none).  A run goes on with the same ones only, for
- * others would not give its bits. */
+ * others would not give its bits.  A state that is damaged is left out, and the
+ * one before it taken. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -59,18 +60,30 @@ static bool each_step(const Training *t, void (*see)(void *data, int64_t step),
   return true;
 }
 
+/* The newest of the steps before a given one; -1: there is none. */
+typedef struct Newest {
+  int64_t before, step;
+} Newest;
+
 static void see_newest(void *data, int64_t step) {
-  int64_t *newest = data;
-  if (step > *newest) *newest = step;
+  Newest *n = data;
+  if (step < n->before && step > n->step) n->step = step;
 }
 
-/* Of the steps, the oldest, and how many there are. */
+static int64_t newest_before(const Training *t, int64_t step) {
+  Newest n = {step, -1};
+  each_step(t, see_newest, &n);
+  return n.step;
+}
+
+/* Of the steps up to a given one, the oldest, and how many there are. */
 typedef struct Oldest {
-  int64_t step, count;
+  int64_t most, step, count;
 } Oldest;
 
 static void see_oldest(void *data, int64_t step) {
   Oldest *o = data;
+  if (step > o->most) return;
   if (!o->count++ || step < o->step) o->step = step;
 }
 
@@ -145,21 +158,63 @@ static int compare_settings(Training *t, const char *was) {
                     t->folder, (int)len, input);
 }
 
-static int check_settings(Training *t, const char *path) {
+/* Reads the settings of a state into *was, to be freed.  0; 1 where the file is
+ * no state, or a damaged one, with the reason as the last diagnostic; else the
+ * exit status after reporting. */
+static int read_settings(Training *t, const char *path, char **was) {
   rly_tensors *ts;
   rly_status status = rly_tensors_read(t->h->cx, path, &ts);
+  if (status == RLY_REFUSED) return 1;
   if (status != RLY_OK) {
     host_report(t->h);
     return exit_status(status);
   }
   bool found;
-  char *was = settings_of(ts, &found);
+  const char *fault = tensors_state_fault(ts);
+  *was = fault ? NULL : settings_of(ts, &found);
   rly_tensors_free(ts);
-  int code = was     ? compare_settings(t, was)
-             : found ? host_out_of_memory(t->h)
-                     : host_usage(t->h, "%s is no checkpoint of a run", path);
-  free(was);
-  return code;
+  if (*was) return 0;
+  if (!fault && found) return host_out_of_memory(t->h);
+  char why[PATH_ROOM + 128];
+  snprintf(why, sizeof why, "%s is no valid state file: %s", path,
+           fault ? fault : "it is that of another program");
+  rly_diagnostic_add(t->h->cx, "E0502", why);
+  return 1;
+}
+
+/* Says why a state is left out, and what is taken instead. */
+static void leave_out(Training *t, int64_t before) {
+  rly_context *cx = t->h->cx;
+  rly_diagnostic d = {.message = ""};
+  rly_diagnostic_get(cx, rly_diagnostic_count(cx) - 1, &d);
+  fprintf(stderr, "rly: %s; ", d.message);
+  if (before < 0) fputs("there is no state before it\n", stderr);
+  else
+    fprintf(stderr, "the state of step %lld is taken instead\n",
+            (long long)before);
+  rly_diagnostics_clear(cx);
+}
+
+/* Finds the newest state that is whole, *step at the latest, and compares its
+ * settings; 0 or an exit status. */
+static int find_whole(Training *t, int64_t *step) {
+  for (int64_t before; *step >= 0; *step = before) {
+    char path[PATH_ROOM], *was;
+    if (!path_of_step(t, path, *step)) return 1;
+    int code = read_settings(t, path, &was);
+    if (!code) {
+      code = compare_settings(t, was);
+      free(was);
+      return code;
+    }
+    if (code != 1) return code;
+    before = newest_before(t, *step);
+    leave_out(t, before);
+  }
+  return host_usage(t->h,
+                    "%s has no state to go on with; -o FOLDER begins another "
+                    "run",
+                    t->folder);
 }
 
 /* Puts the settings and the checksums into the cell, which a state may not have
@@ -220,23 +275,20 @@ static int go_on_behind(Training *t) {
   return exit_status(loaded);
 }
 
-static int go_on_with(Training *t, int64_t newest) {
-  char path[PATH_ROOM];
-  if (!path_of_step(t, path, newest)) return 1;
-  int status = check_settings(t, path);
+static int go_on_with(Training *t, int64_t step) {
+  int status = find_whole(t, &step);
   if (status) return status;
-  rly_status loaded = train_load(t, t->session, newest);
+  rly_status loaded = train_load(t, t->session, step);
   host_report(t->h);
   if (loaded != RLY_OK) return exit_status(loaded);
-  t->saved = t->step = newest;
+  t->saved = t->step = step;
   return 0;
 }
 
 int train_open(Training *t) {
   int status = name_folder(t);
   if (status) return status;
-  int64_t newest = -1;
-  each_step(t, see_newest, &newest);
+  int64_t newest = newest_before(t, INT64_MAX);
   t->saved = -1;
   if (!train_leads(t)) return go_on_behind(t);
   if (newest >= 0 && !t->h->cli->resume)
@@ -251,11 +303,12 @@ int train_open(Training *t) {
 
 /* --- Keeping ------------------------------------------------------------- */
 
+/* A later state is one that was left out; the run will write over it. */
 static void drop_oldest(Training *t) {
   int64_t keep = (int64_t)t->h->cli->keep;
   for (;;) {
     char path[PATH_ROOM];
-    Oldest o = {0};
+    Oldest o = {.most = t->step};
     each_step(t, see_oldest, &o);
     if (o.count <= keep || !path_of_step(t, path, o.step) || remove(path))
       return;

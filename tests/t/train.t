@@ -272,6 +272,36 @@ spew(scratch('broken/step-7.safetensors'), 'none')
     if mkdir scratch('broken');
 gives(train('broken', '--resume'), 1, '', qr/step-7\.safetensors/,
       'a state that is none');
+
+# A damaged newest state is left out, and counts as none that is kept.
+train('damaged', '--epochs', 3);
+my $step24 = slurp(scratch('damaged/step-24.safetensors'));
+my $of_weights = index($step24, pack 'f<*', @{
+    tensors(scratch('damaged/weights.safetensors'))->{w}{data}});
+ok($of_weights > 0, 'a state has the weights');
+for (['cut off', substr($step24, 0, 999),
+      qr/its header would take \d+ bytes, but 991 follow/],
+     ['with another byte', $step24 ^ ("\0" x $of_weights . "\1"),
+      qr/its checksum says that it is damaged/],
+     ['that is none', slurp(scratch('damaged/weights.safetensors')),
+      qr/it holds tensors, but no session's state/]) {
+  my ($what, $bytes, $why) = @$_;
+  train('damaged', '--epochs', 2) if !-e scratch('damaged/step-16.safetensors');
+  spew(scratch('damaged/step-24.safetensors'), $bytes);
+  gives(train('damaged', '--epochs', 3, '--resume', '--save-every', 3, '--keep',
+              1), 0, qr/^goes on after step 16 of 24$/m,
+        qr/^rly: .*step-24\.safetensors .*$why; the state of step 16 is taken/,
+        "a newest state $what");
+  ok(weights('damaged') eq weights('three'), '... the bits are the same');
+  is_deeply([kept('damaged')], [24], '... and it is written over');
+  unlink glob scratch('damaged/*');
+}
+train('damaged', '--epochs', 1);
+spew($_, 'none') for glob scratch('damaged/step-*');
+gives(train('damaged', '--epochs', 2, '--resume'), 1, '',
+      qr/there is no state before it\n.*has no state to go on with; -o FOLDER/,
+      'no state that is whole');
+
 my %refused = (
   'no loss' => ['', qr/has no function `\@loss\(/],
   'no weights' => ['def @loss(%w: float32, %x: Tensor[(?), float32]) { %w }',

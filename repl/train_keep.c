@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "repl/guard.h"
 #include "repl/train.h"
@@ -246,10 +247,27 @@ rly_status train_load(Training *t, rly_session *s, int64_t step) {
   return status;
 }
 
+/* Can files be written to the folder?  The answer is the system's own: access()
+ * knows of no disk that takes no writes. */
+static int try_folder(Training *t) {
+  char path[PATH_ROOM];
+  if (!path_of(t, path, ".rly-XXXXXX")) return 1;
+  int file = mkstemp(path);
+  if (file < 0)
+    return host_usage(t->h,
+                      "cannot write to the folder %s: %s; -o FOLDER names "
+                      "another",
+                      t->folder, strerror(errno));
+  close(file);
+  remove(path);
+  return 0;
+}
+
 static int make_folder(Training *t) {
   if (!mkdir(t->folder, 0777) || errno == EEXIST) return 0;
-  return host_usage(t->h, "cannot make the folder %s: %s", t->folder,
-                    strerror(errno));
+  return host_usage(t->h,
+                    "cannot make the folder %s: %s; -o FOLDER names another",
+                    t->folder, strerror(errno));
 }
 
 /* FILE.rly has its runs in FILE.train, where the command is given. */
@@ -296,8 +314,10 @@ int train_open(Training *t) {
                       "%s holds a run of %lld steps: --resume goes on with it, "
                       "-o FOLDER begins another",
                       t->folder, (long long)newest);
-  status = train_sum_inputs(t);
-  if (!status) status = newest < 0 ? make_folder(t) : go_on_with(t, newest);
+  status = newest < 0 ? make_folder(t) : 0;
+  if (!status) status = try_folder(t);
+  if (!status) status = train_sum_inputs(t);
+  if (!status && newest >= 0) status = go_on_with(t, newest);
   return status ? status : note_settings(t);
 }
 

@@ -302,6 +302,19 @@ gives(train('damaged', '--epochs', 2, '--resume'), 1, '',
       qr/there is no state before it\n.*has no state to go on with; -o FOLDER/,
       'no state that is whole');
 
+# A folder that takes no files is found before a step is done.
+for (['/proc', qr/E0506\]: cannot write to the folder \/proc: .*; -o FOLDER/],
+     ['/proc/none', qr/E0506\]: cannot make the folder .*none: .*; -o FOLDER/],
+     [$plane, qr/cannot write to the folder .*plane\.rly: Not a directory/]) {
+  my ($folder, $why) = @$_;
+  gives(rly(@train, '-o', $folder), 1, '', $why, "no run in $folder");
+}
+SKIP: {
+  skip 'the superuser may write everywhere', 1 if !$>;
+  mkdir scratch('locked'), 0555 or die;
+  gives(train('locked'), 1, '', qr/locked: Permission denied/, 'a locked one');
+}
+
 my %refused = (
   'no loss' => ['', qr/has no function `\@loss\(/],
   'no weights' => ['def @loss(%w: float32, %x: Tensor[(?), float32]) { %w }',

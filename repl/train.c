@@ -184,6 +184,7 @@ static int stop_at_nan(Training *t, const StepReport *r) {
           isnan(x) ? "NaN"
           : x > 0  ? "inf"
                    : "-inf");
+  train_show_why(t, TRAIN_NO_NUMBER);
   find_nan(t);
   return 2;
 }
@@ -231,27 +232,18 @@ static int go_on(Training *t) {
 
 /* What a user wants to know at the end. */
 static int say_end(Training *t) {
-  char line[512];
   int why = ending(t);
-  bool stopped = why && t->step < t->steps;
+  bool whole = t->step == t->steps;
   train_show_end(t);
   int code = train_keep(t);
   if (!code) code = train_write_weights(t, "weights");
   t->agreed = !code;
   if (code) return code;
-  snprintf(line, sizeof line,
-           !stopped ? "%lld steps of %lld; the weights are in "
-                      "%s/weights.safetensors\n"
-           : why == 3
-               ? "the time limit is reached after step %lld of %lld; the "
-                 "same command with --resume goes on\n"
-               : "stopped after step %lld of %lld; the same command with "
-                 "--resume goes on\n",
-           (long long)t->step, (long long)t->steps, t->folder);
-  if (!train_leads(t)) return stopped ? why : 0;
-  FILE *out = t->log == stdout || stopped ? stderr : stdout;
-  fputs(line, out);
-  return stopped ? why : 0;
+  train_show_why(t, whole      ? TRAIN_DONE
+                    : why == 3 ? TRAIN_TIME
+                    : why      ? TRAIN_INTERRUPTED
+                               : TRAIN_PATIENCE);
+  return whole ? 0 : why;
 }
 
 static int train(Training *t) {

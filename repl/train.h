@@ -32,6 +32,14 @@ typedef struct Shared {
   rly_value *form;  /* a value such as the sum is to be */
 } Shared;
 
+typedef enum TrainEnd {
+  TRAIN_DONE,
+  TRAIN_PATIENCE, /* before its last step */
+  TRAIN_TIME,
+  TRAIN_INTERRUPTED,
+  TRAIN_NO_NUMBER, /* in the loss or its gradient */
+} TrainEnd;
+
 typedef struct Training {
   Host *h;
   const char *file, *folder; /* of the run */
@@ -119,5 +127,7 @@ void train_show_step(Training *t, const StepReport *r);
 void train_show_epoch(Training *t, const StepReport *r, const EpochReport *e);
 /* Leaves the line that is drawn again and again. */
 void train_show_end(const Training *t);
+/* Why the run is over, and where the weights are. */
+void train_show_why(const Training *t, TrainEnd end);
 
 #endif

@@ -6,7 +6,7 @@
  * At a terminal that of an epoch ends with the curve of its losses, as blocks.
  *
  * On a pipe there is a line for each epoch, and between them one every PATIENCE
- * seconds, which ends in "left". */
+ * seconds, which ends in "left"; with --json each is an object. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -43,30 +43,40 @@ int train_log_close(Training *t, int status) {
 }
 
 /* A number as JSON has it: NaN and infinities are null. */
-static void put_json(FILE *out, const char *name, double x) {
-  if (isfinite(x)) fprintf(out, ", \"%s\": %.17g", name, x);
-  else fprintf(out, ", \"%s\": null", name);
+static void put_json(StrBuf *out, const char *name, double x) {
+  if (isfinite(x)) strbuf_addf(out, ", \"%s\": %.17g", name, x);
+  else strbuf_addf(out, ", \"%s\": null", name);
+}
+
+static void log_line(Training *t, StrBuf *line) {
+  fwrite(strbuf_text(line), 1, line->len, t->log);
+  strbuf_done(line);
+  end_line(t);
 }
 
 static void log_step(Training *t, const StepReport *r) {
   if (!t->log) return;
-  fprintf(t->log, "{\"step\": %lld", (long long)t->step);
-  put_json(t->log, "loss", r->loss);
-  put_json(t->log, "norm", r->norm);
-  put_json(t->log, "rate", r->rate);
-  fprintf(t->log, ", \"examples\": %lld, \"seconds\": %.6f}\n",
-          (long long)r->examples, r->seconds);
-  end_line(t);
+  StrBuf line;
+  strbuf_init(&line, t->h->program->mem);
+  strbuf_addf(&line, "{\"step\": %lld", (long long)t->step);
+  put_json(&line, "loss", r->loss);
+  put_json(&line, "norm", r->norm);
+  put_json(&line, "rate", r->rate);
+  strbuf_addf(&line, ", \"examples\": %lld, \"seconds\": %.6f}\n",
+              (long long)r->examples, r->seconds);
+  log_line(t, &line);
 }
 
 static void log_epoch(Training *t, const EpochReport *e) {
   if (!t->log) return;
-  fprintf(t->log, "{\"epoch\": %lld, \"step\": %lld",
-          (long long)(t->step / t->per_epoch), (long long)t->step);
-  put_json(t->log, "loss", e->loss);
-  put_json(t->log, "validation", e->validation);
-  fprintf(t->log, ", \"best\": %s}\n", e->best ? "true" : "false");
-  end_line(t);
+  StrBuf line;
+  strbuf_init(&line, t->h->program->mem);
+  strbuf_addf(&line, "{\"epoch\": %lld, \"step\": %lld",
+              (long long)(t->step / t->per_epoch), (long long)t->step);
+  put_json(&line, "loss", e->loss);
+  put_json(&line, "validation", e->validation);
+  strbuf_addf(&line, ", \"best\": %s}\n", e->best ? "true" : "false");
+  log_line(t, &line);
 }
 
 /* --- Lines --------------------------------------------------------------- */
@@ -84,22 +94,57 @@ static void put_duration(StrBuf *out, double seconds) {
   else strbuf_addf(out, "%ld h %ld min", s / 3600, s / 60 % 60);
 }
 
-/* The line of a step; `e` of the end of an epoch, or NULL. */
-static void put_line(const Training *t, const StepReport *r,
-                     const EpochReport *e, StrBuf *out) {
-  int64_t epoch = (t->step + t->per_epoch - 1) / t->per_epoch;
+/* What a line tells. */
+typedef struct Progress {
+  const StepReport *step;
+  const EpochReport *ended; /* the epoch that ended with it; NULL: none */
+  int64_t epoch;
+  double loss, speed, took, left; /* examples a second; seconds */
+} Progress;
+
+static Progress progress(const Training *t, const StepReport *r,
+                         const EpochReport *e) {
   double took = clock_seconds() - t->begun;
   double each = took / (double)(t->step - t->first);
+  return (Progress){.step = r,
+                    .ended = e,
+                    .epoch = (t->step + t->per_epoch - 1) / t->per_epoch,
+                    .loss = e ? e->loss : t->smooth,
+                    .speed = (double)t->seen / (took > 0 ? took : 1),
+                    .took = took,
+                    .left = each * (double)(t->steps - t->step)};
+}
+
+static void put_line(const Training *t, const Progress *p, StrBuf *out) {
+  const EpochReport *e = p->ended;
   strbuf_addf(out, "epoch %lld/%lld  step %lld/%lld  loss %.4g",
-              (long long)epoch, (long long)t->epochs, (long long)t->step,
-              (long long)t->steps, e ? e->loss : t->smooth);
+              (long long)p->epoch, (long long)t->epochs, (long long)t->step,
+              (long long)t->steps, p->loss);
   if (e && e->validated)
     strbuf_addf(out, "  validation %.4g%s", e->validation,
                 e->best ? " (best)" : "");
-  strbuf_addf(out, "  norm %.3g  rate %.3g", r->norm, r->rate);
-  strbuf_addf(out, "  %.0f/s  ", (double)t->seen / (took > 0 ? took : 1));
-  put_duration(out, e ? took : each * (double)(t->steps - t->step));
+  strbuf_addf(out, "  norm %.3g  rate %.3g", p->step->norm, p->step->rate);
+  strbuf_addf(out, "  %.0f/s  ", p->speed);
+  put_duration(out, e ? p->took : p->left);
   strbuf_add(out, e ? "" : " left");
+}
+
+static void put_object(const Training *t, const Progress *p, StrBuf *out) {
+  const EpochReport *e = p->ended;
+  strbuf_addf(out,
+              "{\"epoch\": %lld, \"epochs\": %lld, \"step\": %lld, "
+              "\"steps\": %lld",
+              (long long)p->epoch, (long long)t->epochs, (long long)t->step,
+              (long long)t->steps);
+  put_json(out, "loss", p->loss);
+  if (e && e->validated) put_json(out, "validation", e->validation);
+  if (e) strbuf_addf(out, ", \"best\": %s", e->best ? "true" : "false");
+  put_json(out, "norm", p->step->norm);
+  put_json(out, "rate", p->step->rate);
+  strbuf_addf(out,
+              ", \"examples_per_second\": %.1f, \"seconds\": %.3f, "
+              "\"seconds_left\": %.3f}",
+              p->speed, p->took, p->left);
 }
 
 /* How many epochs a curve shows; with room for fewer than the least there is no
@@ -131,7 +176,7 @@ static void put_curve(const Training *t, size_t columns, StrBuf *out) {
 
 /* mpirun gives its processes terminals, whatever its own output is. */
 static bool is_drawn(const Training *t) {
-  return !t->team && is_terminal(stdout);
+  return !t->team && !t->h->cli->json && is_terminal(stdout);
 }
 
 static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
@@ -141,8 +186,10 @@ static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
   t->shown = now;
   StrBuf line;
   strbuf_init(&line, t->h->program->mem);
+  Progress p = progress(t, r, e);
   if (drawn) strbuf_add_char(&line, '\r');
-  put_line(t, r, e, &line);
+  if (t->h->cli->json) put_object(t, &p, &line);
+  else put_line(t, &p, &line);
   size_t room = (size_t)terminal_width();
   if (drawn && e && line.len < room) put_curve(t, room - line.len, &line);
   if (drawn && !e && line.len > room) line.len = room;
@@ -155,7 +202,9 @@ static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
 void train_show_begin(const Training *t) {
   char line[256];
   if (is_silent(t) || !t->step) return;
-  int n = snprintf(line, sizeof line, "goes on after step %lld of %lld\n",
+  int n = snprintf(line, sizeof line,
+                   t->h->cli->json ? "{\"resumed\": %lld, \"steps\": %lld}\n"
+                                   : "goes on after step %lld of %lld\n",
                    (long long)t->step, (long long)t->steps);
   host_write(t->h, line, (size_t)n);
 }
@@ -175,4 +224,55 @@ void train_show_epoch(Training *t, const StepReport *r, const EpochReport *e) {
 
 void train_show_end(const Training *t) {
   if (is_drawn(t) && !is_silent(t)) host_write(t->h, "\r\x1b[K", 4);
+}
+
+static void show_object_of_end(const Training *t, TrainEnd end) {
+  static const char *const names[] = {
+      [TRAIN_DONE] = "done",           [TRAIN_PATIENCE] = "patience",
+      [TRAIN_TIME] = "time limit",     [TRAIN_INTERRUPTED] = "interrupted",
+      [TRAIN_NO_NUMBER] = "no number",
+  };
+  StrBuf line;
+  strbuf_init(&line, t->h->program->mem);
+  strbuf_addf(&line, "{\"step\": %lld, \"steps\": %lld, \"ended\": \"%s\"",
+              (long long)t->step, (long long)t->steps, names[end]);
+  if (end != TRAIN_NO_NUMBER) {
+    strbuf_add(&line, ", \"weights\": \"");
+    strbuf_add_escaped(&line, t->folder, strlen(t->folder));
+    strbuf_add(&line, "/weights.safetensors\"");
+  }
+  strbuf_add(&line, "}\n");
+  host_write(t->h, strbuf_text(&line), line.len);
+  strbuf_done(&line);
+}
+
+/* What is no success is told on stderr in any case. */
+void train_show_why(const Training *t, TrainEnd end) {
+  bool json = t->h->cli->json && t->log != stdout;
+  long long step = t->step, steps = t->steps;
+  if (!train_leads(t)) return;
+  if (json) show_object_of_end(t, end);
+  switch (end) {
+    case TRAIN_DONE:
+    case TRAIN_PATIENCE:
+      if (!json)
+        fprintf(t->log == stdout ? stderr : stdout,
+                "%lld steps of %lld; the weights are in "
+                "%s/weights.safetensors\n",
+                step, steps, t->folder);
+      break;
+    case TRAIN_TIME:
+      fprintf(stderr,
+              "the time limit is reached after step %lld of %lld; the same "
+              "command with --resume goes on\n",
+              step, steps);
+      break;
+    case TRAIN_INTERRUPTED:
+      fprintf(stderr,
+              "stopped after step %lld of %lld; the same command with --resume "
+              "goes on\n",
+              step, steps);
+      break;
+    case TRAIN_NO_NUMBER: break; /* stop_at_nan() says which. */
+  }
 }

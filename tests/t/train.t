@@ -125,6 +125,29 @@ near([map { $_->{rate} } @steps], [map { 0.1 * (1 - $_ / 12) } 0 .. 11], 1e-9,
 near([$lines[6]{loss}], [sum(map { $_->{loss} } @steps[0 .. 5]) / 6], 1e-9,
      "an epoch's loss is the mean of its steps'");
 like($log->{err}, qr/^12 steps of 12; /, 'where the weights are');
+# What is shown, as objects: of an epoch, of going on, of the end.
+my @shown = map { json($_) } split /\n/,
+            train('json', '--epochs', 2, '--json', '--validate', '0.2',
+                  '--log', scratch('json.log'))->{out};
+my @logged = grep { exists $_->{epoch} } map { json($_) }
+             split /\n/, slurp(scratch('json.log'));
+is_deeply([map { [@$_{qw(epoch epochs step steps)}] } @shown[0, 1]],
+          [[1, 2, 6, 12], [2, 2, 12, 12]], '--json: an object for each epoch');
+is_deeply([sort keys %{$shown[1]}],
+          [qw(best epoch epochs examples_per_second loss norm rate seconds
+              seconds_left step steps validation)], '... what it has');
+is_deeply([map { $_->{loss}, $_->{validation} } @shown[0, 1]],
+          [map { $_->{loss}, $_->{validation} } @logged],
+          '... the losses are those of the log');
+is_deeply($shown[2], {step => 12, steps => 12, ended => 'done',
+                      weights => scratch('json/weights.safetensors')},
+          '... and one for the end');
+is(scalar @shown, 3, '... and nothing else');
+@shown = map { json($_) } split /\n/,
+         train('json', '--epochs', 100_000_000, '--json', '--validate', '0.2',
+               '--timeout', 0.2, '--resume')->{out};
+is_deeply($shown[0], {resumed => 12, steps => 600_000_000}, '... one resumed');
+is($shown[-1]{ended}, 'time limit', '... and for one that is late');
 SKIP: {
   skip 'no device is always full here', 3 if !-c '/dev/full';
   my $full = train('full', '--epochs', 1, '--log', '/dev/full');

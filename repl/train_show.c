@@ -262,6 +262,7 @@ void train_show_why(const Training *t, TrainEnd end) {
                 step, steps, t->folder);
       break;
     case TRAIN_TIME:
+      t->h->said = true;
       fprintf(stderr,
               "the time limit is reached after step %lld of %lld; the same "
               "command with --resume goes on\n",

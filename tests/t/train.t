@@ -364,7 +364,8 @@ my %refused = (
 # The time limit is that of all steps; what they learned is kept.
 my $late = train('late', '--epochs', 10_000_000, '--timeout', 0.2);
 is($late->{status}, 3, 'a time limit ends a run');
-like($late->{err}, qr/^the time limit is reached after step (\d+) of 80000000/,
+like($late->{err},
+     qr/^the time limit is reached after step \d+ of 80000000; .* goes on\n\z/,
      '... and says so');
 is((kept('late'))[-1], $late->{err} =~ /step (\d+)/ ? $1 : -1,
    '... which is kept');

@@ -258,6 +258,25 @@ static int train(Training *t) {
   return code;
 }
 
+/* Does --validate hold an example out?  If not, the message has the least part
+ * that does, rounded up to three digits. */
+static int check_held_out(Training *t) {
+  double part = t->h->cli->validate;
+  int64_t checks, total;
+  if (!(part > 0)) return 0;
+  rly_status status = call_int(t->session, "train.checks", &checks);
+  if (status == RLY_OK) status = call_int(t->session, "train.total", &total);
+  if (status != RLY_OK || checks > 0) return exit_status(status);
+  if (total == 1)
+    return host_usage(t->h, "--validate can hold nothing out of one example");
+  double digit = pow(10, floor(log10(1 / (double)total)) - 2);
+  double least = ceil(1 / (double)total / digit) * digit;
+  return host_usage(t->h,
+                    "--validate %g holds out none of %lld examples: %.3g is "
+                    "the least that holds out one",
+                    part, (long long)total, least);
+}
+
 /* All that comes before the first step. */
 static int begin(Training *t) {
   int code = train_check_team(t);
@@ -276,7 +295,8 @@ static int begin(Training *t) {
                       (long long)t->epochs, (long long)t->per_epoch, INT32_MAX,
                       (long long)(INT32_MAX / t->per_epoch));
   t->steps = t->epochs * t->per_epoch;
-  code = train_open(t);
+  code = check_held_out(t);
+  if (!code) code = train_open(t);
   return code ? code : train_log_open(t);
 }
 

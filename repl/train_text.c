@@ -22,6 +22,8 @@
  *   @train.check(k)     one's part of its sum
  *   @train.end(sum)     the end of an epoch with that sum
  *   @train.per_epoch()  how many steps that is
+ *   @train.total()      how many examples there are, those held out, too; where
+ *                       @batch draws them there is no such function
  *   @train.without()    epochs since the best one
  *   @train.learned()    the weights
  *   @train.inputs()     what the run reads: params and examples
@@ -192,6 +194,7 @@ static void put_batches(Plan *p) {
                " * cast(@train.all, dtype=\"float64\"), "
                "dtype=\"int32\");\n");
   } else strbuf_add(out, "let @train.count = @train.all;\n");
+  strbuf_add(out, "def @train.total() -> int32 { @train.all }\n");
   strbuf_addf(
       out,
       "let @train.order: Ref[Tensor[(?), int32]] = ref([0]);\n"

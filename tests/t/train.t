@@ -382,6 +382,20 @@ is($held->{status}, 0, 'a NaN in what is held out');
 is(scalar(() = $held->{out} =~ /  validation nan  /g), 2,
    '... is the validation') or diag($held->{out}, $held->{err});
 
+# The least part that is named holds one example out.
+for my $n (2, 3, 10, 29, 49, 1000) {
+  my $file = spew(scratch('parts.rly'), <<"END");
+param \@w: float32 = 1f;
+def \@data() { (zeros(shape=[$n], dtype="float32"),) }
+def \@loss(%w: float32, %x: Tensor[(?), float32]) { %w + mean(%x) }
+END
+  my @parts = ('train', $file, '-o', scratch("parts$n"), '--epochs', 1,
+               '--validate');
+  my ($least) = rly(@parts, 0.0001)->{err} =~ /examples: (\S+) is the least/;
+  gives(rly(@parts, $least // 1), 0, qr/  validation 0\.9/, '',
+        "the least part of $n examples");
+}
+
 for my $name (sort keys %refused) {
   my ($text, $why) = @{$refused{$name}};
   my $file = spew(scratch('refused.rly'), $text);
@@ -396,7 +410,9 @@ for (['--optimizer', 'adaam', qr/did you mean `adam`/],
      ['--batch', 2 ** 31, qr/a whole number from 1 to 1000000000/],
      ['--warm-up', 2 ** 32, qr/a whole number up to 1000000000/],
      ['--patience', '18446744073709551615', qr/from 1 to 1000000000/],
-     ['--validate', 1, qr/such as 0\.1/], ['--lr', 'x', qr/a number above 0/],
+     ['--validate', 1, qr/such as 0\.1/],
+     ['--validate', '0.0001', qr/none of 29 examples: 0\.0345 is the least/],
+     ['--lr', 'x', qr/a number above 0/],
      ['--loss', 'least', qr/has no function `\@least\(/]) {
   my ($flag, $value, $why) = @$_;
   gives(train('flags', $flag, $value), 1, '', $why, "$flag $value");

@@ -148,9 +148,21 @@ static int print_program(Training *t) {
 
 /* --- No number ----------------------------------------------------------- */
 
+/* No operator has made a NaN from numbers: what it reads is none, or a number
+ * became too large. */
+static void say_what_is_read(Training *t, Host *h, rly_session *s, bool nan) {
+  if (train_say_no_number(t, h->program, s, nan)) return;
+  fprintf(stderr,
+          "rly: neither the loss nor its gradient makes a NaN from numbers: "
+          "%s\n",
+          nan ? "one stands in the program or in a param; the examples and the "
+                "weights have none"
+              : "numbers become too large");
+}
+
 /* The loss and its gradient once more, where the run stops at the first NaN:
  * the report tells which operator made it, or whose derivative. */
-static void find_nan(Training *t) {
+static void find_nan(Training *t, bool nan) {
   Cli cli = *t->h->cli;
   Host *old = t->h, h;
   cli.limits.nan_stop = true;
@@ -160,10 +172,7 @@ static void find_nan(Training *t) {
     rly_value *v = NULL;
     if (s && train_load(t, s, t->step) == RLY_OK &&
         call(s, "train.look", &v) == RLY_OK)
-      fputs(
-          "rly: neither the loss nor its gradient makes a NaN from numbers: "
-          "numbers become too large\n",
-          stderr);
+      say_what_is_read(t, &h, s, nan);
     rly_value_free(v);
     if (s) host_session_free(&h, s);
   }
@@ -185,7 +194,7 @@ static int stop_at_nan(Training *t, const StepReport *r) {
           : x > 0  ? "inf"
                    : "-inf");
   train_show_why(t, TRAIN_NO_NUMBER);
-  find_nan(t);
+  find_nan(t, isnan(x));
   return 2;
 }
 

@@ -49,6 +49,7 @@ typedef struct Training {
   StrBuf inputs; /* names of what @train.inputs() gives, each ended by a line's
                     end */
   StrBuf sums;   /* a line for each of them: name, blank, checksum */
+  const char *loss;    /* the function that is made small */
   const char *weights; /* the param whose paths name them; "": none */
   rly_session *session;
   int64_t step, steps, per_epoch, epochs;
@@ -98,6 +99,11 @@ bool train_each_tensor(const Training *t, rly_value *v,
                        bool (*see)(void *data, rly_value *tensor), void *data);
 /* Computes t->sums; 0 or an exit status. */
 int train_sum_inputs(Training *t);
+/* Says where an example of the step to come, or else a weight, is NaN, or, if
+ * not `nan`, infinite.  False: nowhere, or the session of the program failed.
+ */
+bool train_say_no_number(const Training *t, rly_program *p, rly_session *s,
+                         bool nan);
 
 /* --- train_text.c --------------------------------------------------------- */
 

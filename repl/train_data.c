@@ -1,6 +1,7 @@
 /* What a run of `rly train` reads: tensors in values, and checksums of the
  * params and examples, by which a run that goes on knows those that it began
- * with. */
+ * with, and where they are no numbers. */
+#include <math.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -90,4 +91,109 @@ int train_sum_inputs(Training *t) {
   guard_end();
   rly_value_free(all);
   return ok ? 0 : host_out_of_memory(t->h);
+}
+
+/* --- No number ----------------------------------------------------------- */
+
+/* The first element that is NaN, or infinite. */
+typedef struct NoNumber {
+  bool nan;      /* that is looked for */
+  rly_value *in; /* the tensor, owned; NULL: there is none */
+  int64_t at;    /* row-major */
+  double value;
+} NoNumber;
+
+static bool see_no_number(void *data, rly_value *tensor) {
+  NoNumber *n = data;
+  const char *name = rly_value_dtype(tensor);
+  DType dtype = name ? dtype_find(name, strlen(name)) : DTYPE_NONE;
+  if (n->in || dtype == DTYPE_NONE || !dtype_is_float(dtype)) return true;
+  const uint8_t *elements = rly_value_elements(tensor);
+  if (!elements) return false;
+  size_t size = (size_t)dtype_size(dtype);
+  int64_t count = rly_value_count(tensor);
+  for (int64_t i = 0; i < count; i++) {
+    double x =
+        bits_to_f64(dtype, bits_load(dtype, elements + (size_t)i * size));
+    if (n->nan ? !isnan(x) : !isinf(x)) continue;
+    n->in = rly_value_keep(tensor);
+    n->at = i;
+    n->value = x;
+    return true;
+  }
+  return true;
+}
+
+/* Field `field` of the value, searched. */
+static NoNumber find_no_number(const Training *t, rly_value *v, int field,
+                               bool nan) {
+  NoNumber n = {.nan = nan};
+  rly_value *part = rly_value_field(v, field);
+  if (part) train_each_tensor(t, part, see_no_number, &n);
+  rly_value_free(part);
+  return n;
+}
+
+/* Where it is, as `[row, ...]`: the row is that of the data, where the rows are
+ * known. */
+static void put_place(StrBuf *out, const NoNumber *n, rly_value *rows) {
+  int rank = rly_value_rank(n->in);
+  int64_t rest = n->at, each = rly_value_count(n->in);
+  const int32_t *row = rows && rly_value_kind(rows) == RLY_TENSOR
+                           ? rly_value_elements(rows)
+                           : NULL;
+  strbuf_add(out, rank ? "[" : "");
+  for (int k = 0; k < rank; k++) {
+    each /= rly_value_dim(n->in, k);
+    int64_t i = rest / each;
+    rest -= i * each;
+    if (!k && row) i = row[i];
+    strbuf_addf(out, "%s%lld", k ? ", " : "", (long long)i);
+  }
+  strbuf_add(out, rank ? "]" : "");
+}
+
+static void say_no_number(const Training *t, NoNumber *n, const char *who,
+                          rly_value *rows) {
+  StrBuf text;
+  strbuf_init(&text, t->h->program->mem);
+  put_place(&text, n, rows);
+  fprintf(stderr, "rly: %s %s%s%s\n", who,
+          isnan(n->value) ? "NaN"
+          : n->value > 0  ? "inf"
+                          : "-inf",
+          text.len ? " at " : "", strbuf_text(&text));
+  strbuf_done(&text);
+  rly_value_free(n->in);
+  n->in = NULL;
+}
+
+bool train_say_no_number(const Training *t, rly_program *p, rly_session *s,
+                         bool nan) {
+  rly_value *seen;
+  const rly_function *loss = rly_program_function(p, t->loss);
+  if (!loss || rly_session_call(s, "train.seen", 0, NULL, &seen) != RLY_OK)
+    return false;
+  rly_value *examples = rly_value_field(seen, 1);
+  rly_value *rows = rly_value_field(seen, 2);
+  bool drawn = rows && rly_value_is_unit(rows), found = false;
+  for (int i = 0; examples && !found && i < rly_value_field_count(examples);
+       i++) {
+    NoNumber n = find_no_number(t, examples, i, nan);
+    char who[256];
+    snprintf(who, sizeof who, "`%s`%s holds",
+             rly_function_param_name(loss, i + 1),
+             drawn ? ", as `@batch` gives it for this step," : "");
+    found = n.in;
+    if (found) say_no_number(t, &n, who, rows);
+  }
+  rly_value_free(rows);
+  rly_value_free(examples);
+  if (!found) {
+    NoNumber n = find_no_number(t, seen, 0, nan);
+    found = n.in;
+    if (found) say_no_number(t, &n, "before the step, the weights hold", NULL);
+  }
+  rly_value_free(seen);
+  return found;
 }

@@ -48,7 +48,7 @@ static bool is_float_scalar(const rly_type *t) {
 }
 
 static int find_loss(Plan *p) {
-  p->loss = p->cli->loss ? p->cli->loss : "loss";
+  p->loss = p->t->loss = p->cli->loss ? p->cli->loss : "loss";
   p->loss_fn = rly_program_function(p->p, p->loss);
   int out = plan_if_out(p);
   if (out) return out;

@@ -17,6 +17,8 @@
  *                       @train.apply(sum, batch) is the step with the sum
  *   @train.look()       the loss of the step to come and its gradient, not yet
  *                       summed over the shards
+ *   @train.seen()       what that step reads: (weights, examples, their rows in
+ *                       the data; or ())
  *   @train.epoch()      the end of an epoch: (loss, validation, best, without)
  *   @train.checks()     how many parts validation has; 0: there is none
  *   @train.check(k)     one's part of its sum
@@ -405,6 +407,16 @@ static void put_look(Plan *p) {
   strbuf_add(out, "  (%loss, %g)\n}\n\n");
 }
 
+/* What the step to come reads.  The rows say where in the data the examples
+ * are; drawn ones have none. */
+static void put_seen(Plan *p) {
+  strbuf_addf(&p->t->text,
+              "def @train.seen() {\n"
+              "  let %%b = @train.batch(ref_read(@train.steps));\n"
+              "  (ref_read(@train.weights), %s, %s)\n}\n\n",
+              whole(p), p->batch ? "()" : "%b");
+}
+
 /* The losses of examples that no step sees, a batch at a time, and how much
  * they count. */
 static void put_validation(Plan *p) {
@@ -540,6 +552,7 @@ int train_write(Training *t) {
   status = put_step(&p);
   if (status) return status;
   put_look(&p);
+  put_seen(&p);
   put_validation(&p);
   put_epoch(&p);
   put_inputs(&p);

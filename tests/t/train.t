@@ -437,6 +437,39 @@ like($nan->{err},
      'the step and the operator that made it');
 is_deeply([kept('nan')], [1], 'the state before it is kept');
 
+# No operator makes it: it is in what the step reads.  The third example comes
+# in another place of the epoch.
+my $reads = 'def @loss(%w: float32, %x: Tensor[(?, 2), float32]) {';
+my %read = (
+  'NaN in the data' =>
+      ["param \@w: float32 = 1f; $reads %w * mean(%x) }",
+       'x=[[1, 2], [3, 4], [5, nanf], [7, 8]]', qr/`x` holds NaN at \[2, 1\]$/],
+  'an infinity there' =>
+      ["param \@w: float32 = 1f; $reads %w * mean(%x) }",
+       'x=[[1, 2], [-inff, 4]]', qr/`x` holds -inf at \[1, 0\]$/],
+  'one that is drawn' =>
+      ["param \@w: float32 = 1f; $reads %w * mean(%x) }"
+       . 'def @batch(%key: Tensor[(10), uint64], %n: int32) {'
+       . '([[1f, nanf], [2f, 3f]],) }',
+       '--quiet', qr/`x`, as `\@batch` gives it .*, holds NaN at \[0, 1\]$/],
+  'among the weights' =>
+      ["param \@w: float32 = nanf; $reads %w * mean(%x) }", 'x=[[1, 2]]',
+       qr/before the step, the weights hold NaN$/],
+  'in the program' =>
+      ["param \@w: float32 = 1f; $reads nanf * %w * mean(%x) }", 'x=[[1, 2]]',
+       qr/stands in the program or in a param; the examples and the weights/],
+  'too large' =>
+      ["param \@w: float32 = 1f; $reads %w * sum(%x) }", 'x=[[3e38, 3e38]]',
+       qr/: numbers become too large$/],
+);
+for my $what (sort keys %read) {
+  my ($text, $arg, $why) = @{$read{$what}};
+  my $file = spew(scratch('reads.rly'), $text);
+  gives(rly('train', $file, '--batch', 1, '-o', scratch("reads $what"), $arg),
+        2, qr//, qr/^rly: step \d: the loss is .*\nrly: .*$why/m,
+        "no number: $what");
+}
+
 # The loss is 0.  Its derivative by %w is infinity times %x, which is 0.
 my $back = spew(scratch('back.rly'), <<'END');
 param @w: Tensor[(3), float32] = [0f, 1f, 2f];

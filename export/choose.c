@@ -170,7 +170,8 @@ static bool side_fails(const Side *s) {
 static bool same_values(const Vals *as, const Vals *bs) {
   bool same = as->len > 0 && as->len == bs->len;
   for (size_t i = 0; same && i < as->len; i++)
-    same = as->data[i] == bs->data[i] && as->data[i]->name;
+    same = as->data[i] == bs->data[i] &&
+           (as->data[i]->name || as->data[i]->constant);
   return same;
 }
 

@@ -119,44 +119,11 @@ static Val *global_value(Export *x, const Global *g) {
   return v;
 }
 
-static Val *initializer(Export *x, const Global *g, const Tensor *t) {
-  Val *v = val_constant(x, t);
-  v->name = onnx_name(x->w, g->name->text);
-  v->graph = x->root;
-  onnx_graph_initializer(x->w, x->root, v->name, t);
-  return v;
-}
-
 /* A default that is known is an initializer of the param's name, too. */
 static Val *default_value(Export *x, const Global *g) {
   Val *v = global_value(x, g);
   bool known = v && v->kind == VAL_TENSOR && v->constant && !v->name;
-  return known ? initializer(x, g, v->constant) : v;
-}
-
-static Val *param_value(Export *x, const Global *g, Span at) {
-  bool failed = false;
-  const Tensor *t = x->wish->param(x->wish->data, g, &failed);
-  if (failed) return NULL;
-  if (t) return initializer(x, g, t);
-  if (g->value) return default_value(x, g);
-  Diag *d =
-      diag_error(x->p->diags, E0503, at, "`@%s` has no value", g->name->text);
-  diag_hint(d, "--params FILE binds params by name");
-  return NULL;
-}
-
-static Val *global(Export *x, const Expr *e) {
-  const Global *g = e->g.global;
-  if (g->kind == GLOBAL_DEF) return function_value(x, e);
-  Val *v = ptrmap_get(&x->globals, g);
-  if (v) return v;
-  const char *hint = x->hint;
-  x->hint = g->name->text;
-  v = g->kind == GLOBAL_PARAM ? param_value(x, g, e->span) : global_value(x, g);
-  x->hint = hint;
-  if (v) ptrmap_put(&x->globals, g, v);
-  return v;
+  return known ? val_initializer(x, g->name->text, v->constant) : v;
 }
 
 /* --- Data ----------------------------------------------------------------- */
@@ -187,21 +154,73 @@ static Val *packed_item(Export *x, const Tensor *packed, int64_t i) {
   return t ? val_constant(x, t) : NULL;
 }
 
-static Val *list(Export *x, const Expr *e) {
-  const Ctor *cons = e->list.head->ctor;
-  const Type *type = type_here(x, e->type);
-  const Tensor *packed = e->list.packed;
-  int64_t count = packed ? tensor_count(packed) : e->count;
-  Val *const *items = packed ? NULL : eval_all(x, e->count, e->args);
-  if (!packed && !items) return NULL;
+/* Built from its end. */
+static Val *list_of(Export *x, const Type *type, const Ctor *cons,
+                    int64_t count, Val *const *items) {
   Val *v = data_new(x, type, ctor_nil(cons), 0, NULL);
   for (int64_t i = count; i-- > 0 && v && !mem_exhausted(x->mem);) {
     Val **pair = ARENA_ARRAY(x->arena, Val *, 2);
     if (!pair) return NULL;
-    pair[0] = packed ? packed_item(x, packed, i) : items[i];
+    pair[0] = items[i];
     pair[1] = v;
-    v = pair[0] ? data_new(x, type, cons, 2, pair) : NULL;
+    v = data_new(x, type, cons, 2, pair);
   }
+  return v;
+}
+
+static Val *const *packed_items(Export *x, const Tensor *packed,
+                                int64_t count) {
+  Val **items = ARENA_ARRAY(x->arena, Val *, (size_t)count + 1);
+  for (int64_t i = 0; items && i < count; i++)
+    if (!(items[i] = packed_item(x, packed, i))) return NULL;
+  return items;
+}
+
+static Val *list(Export *x, const Expr *e) {
+  const Tensor *packed = e->list.packed;
+  int64_t count = packed ? tensor_count(packed) : e->count;
+  Val *const *items =
+      packed ? packed_items(x, packed, count) : eval_all(x, e->count, e->args);
+  return items ? list_of(x, type_here(x, e->type), e->list.head->ctor, count,
+                         items)
+               : NULL;
+}
+
+/* --- Params --------------------------------------------------------------- */
+
+static Val *part_value(Export *x, const ExportPart *p) {
+  if (p->tensor) return val_initializer(x, p->name, p->tensor);
+  Val **items = ARENA_ARRAY(x->arena, Val *, (size_t)p->count + 1);
+  for (int64_t i = 0; items && i < p->count; i++)
+    if (!(items[i] = part_value(x, &p->parts[i]))) return NULL;
+  if (!items) return NULL;
+  if (!p->ctor) return val_tuple(x, p->type, (int)p->count, items);
+  return p->list ? list_of(x, p->type, p->ctor, p->count, items)
+                 : data_new(x, p->type, p->ctor, (int)p->count, items);
+}
+
+static Val *param_value(Export *x, const Global *g, Span at) {
+  bool failed = false;
+  const ExportPart *bound = x->wish->param(x->wish->data, g, &failed);
+  if (failed) return NULL;
+  if (bound) return part_value(x, bound);
+  if (g->value) return default_value(x, g);
+  Diag *d =
+      diag_error(x->p->diags, E0503, at, "`@%s` has no value", g->name->text);
+  diag_hint(d, "--params FILE binds params by name");
+  return NULL;
+}
+
+static Val *global(Export *x, const Expr *e) {
+  const Global *g = e->g.global;
+  if (g->kind == GLOBAL_DEF) return function_value(x, e);
+  Val *v = ptrmap_get(&x->globals, g);
+  if (v) return v;
+  const char *hint = x->hint;
+  x->hint = g->name->text;
+  v = g->kind == GLOBAL_PARAM ? param_value(x, g, e->span) : global_value(x, g);
+  x->hint = hint;
+  if (v) ptrmap_put(&x->globals, g, v);
   return v;
 }
 

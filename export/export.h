@@ -4,12 +4,23 @@
 
 #include "ir/program.h"
 
+/* A value that is bound to a param, or a part of one. */
+typedef struct ExportPart {
+  const Type *type;
+  const char *name;            /* of a tensor: what the model calls it */
+  const struct Tensor *tensor; /* NULL: a tuple or a constructor */
+  const Ctor *ctor;            /* NULL: a tuple */
+  bool list; /* `parts` are the elements of a list, `ctor` is what has one */
+  int64_t count;
+  const struct ExportPart *parts;
+} ExportPart;
+
 typedef struct ExportWish {
   int64_t opset;
   bool external; /* large params go to a file beside the model, PATH.data */
-  /* The tensor that is bound to a param, borrowed until the model is written.
+  /* The value that is bound to a param, borrowed until the model is written.
    * NULL: none is; `*failed` is set after reporting one that does not fit. */
-  const struct Tensor *(*param)(void *data, const Global *g, bool *failed);
+  const ExportPart *(*param)(void *data, const Global *g, bool *failed);
   void *data;
 } ExportWish;
 

@@ -78,14 +78,9 @@ static Val *ordered_constant(Export *x, const Layer *l, const Tensor *t) {
 
 static Val *ordered(const Said *s, const Layer *l, Val *v) {
   Export *x = s->x;
-  const char *name = v->name;
   if (v->constant) {
     Val *made = ordered_constant(x, l, v->constant);
-    if (made && name) {
-      made->name = onnx_name(x->w, name);
-      made->graph = x->root;
-      onnx_graph_initializer(x->w, x->root, made->name, made->constant);
-    }
+    if (made && v->kept) made->kept = onnx_name(x->w, v->kept);
     if (made) return made;
   }
   OnnxNode *n = said_over(s, "Split", 1, &v);

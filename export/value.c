@@ -115,6 +115,12 @@ Val *val_constant(Export *x, const Tensor *t) {
   return v;
 }
 
+Val *val_initializer(Export *x, const char *name, const Tensor *t) {
+  Val *v = val_constant(x, t);
+  v->kept = onnx_name(x->w, name);
+  return v;
+}
+
 Val *val_tuple(Export *x, const Type *type, int count, Val *const *items) {
   Val *v = val_new(x, VAL_TUPLE, type);
   v->count = count;
@@ -244,8 +250,8 @@ Val *cast_to(Export *x, Val *v, DType dtype) {
   return node_out(x, n, type);
 }
 
-/* A small constant is a node, a large one an initializer; both stand in the
- * whole model's graph, where every other sees them. */
+/* A small constant is a node, a large one or one of a param an initializer; all
+ * stand in the whole model's graph, where every other sees them. */
 enum { CONSTANT_MOST = 64 };
 
 static void name_constant(Export *x, Val *v) {
@@ -256,9 +262,9 @@ static void name_constant(Export *x, Val *v) {
     t = copy ? program_constant_take(x->p, copy) : NULL;
     if (!t) return;
   }
-  v->name = onnx_name(x->w, "c");
+  v->name = v->kept ? v->kept : onnx_name(x->w, "c");
   v->graph = x->root;
-  if (tensor_count(t) > CONSTANT_MOST) {
+  if (v->kept || tensor_count(t) > CONSTANT_MOST) {
     onnx_graph_initializer(x->w, x->root, v->name, t);
     return;
   }

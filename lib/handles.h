@@ -482,6 +482,10 @@ Tensor *constant_of_call(Program *p, const OpInfo *op, const Attrs *attrs,
 
 bool param_is_given(const rly_program *p, const Global *g);
 
+/* Gives a tuple or data type what is bound to its parts; the code's value, or
+ * NULL after reporting. */
+const Value *param_parts(rly_program *p, const Global *g);
+
 /* Gives every param what is bound to its name.  False after reporting what
  * does not fit; `missing` collects the params that have neither a value nor a
  * default. */

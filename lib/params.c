@@ -121,6 +121,14 @@ static bool give_parts(Giving *to, const Global *g) {
   return ok;
 }
 
+const Value *param_parts(rly_program *p, const Global *g) {
+  Missing missing = {.p = p};
+  Giving to = {.p = p, .missing = &missing};
+  bool ok = param_is_given(p, g) || give_parts(&to, g);
+  missing_end(&missing);
+  return ok ? code_param(p->code, g) : NULL;
+}
+
 /* A value that is bound but does not fit has been reported by bound_tensor();
  * only when there was nothing at all does the default count. */
 static bool give_param(Giving *to, const Global *g) {

@@ -109,6 +109,85 @@ rly('import', $named, '-o', scratch('named_back'));
 is(join(' ', slurp(scratch('named_back.rly')) =~ /^param @(\w+)/mg),
    'weight bias', 'and have their names');
 
+# Of records, tuples, lists and Options the tensors are named by their paths, as
+# `rly train` writes them; those that no node needs are left out.  By hand: the
+# first layer gives (6, 12), the second (6, 0), which is taken times (3, 6).
+my $net = spew(scratch('net.rly'), <<'END');
+type Layer {
+  Layer(weight: Tensor[(2, 2), float32], bias: Option[Tensor[(2), float32]])
+}
+type Act { Relu, Scaled(by: float32) }
+type Net {
+  Net(layers: List[Layer], act: Act, turns: int32,
+      ends: (Tensor[(2), float32], List[float32]))
+}
+param @net: Net = Net(Nil, Relu, 1, ([1f, 1f], Nil));
+def @act(%x: Tensor[(1, 2), float32]) {
+  match (@net.act) { Relu => nn.relu(%x), Scaled(%by) => %x * %by }
+}
+def @layer(%l: Layer, %x: Tensor[(1, 2), float32]) {
+  let %y = nn.dense(%x, %l.weight);
+  match (%l.bias) { Some(%b) => %y + %b, None => %y }
+}
+def @main(%x: Tensor[(1, 2), float32]) -> Tensor[(1, 2), float32] {
+  let %h = @foldl(fn (%h: Tensor[(1, 2), float32], %l: Layer) {
+    @act(@layer(%l, %h))
+  }, %x, @net.layers);
+  %h * @net.ends.0 * cast(@net.turns, dtype="float32")
+}
+END
+my @net = (['layers.0.weight', 'F32', [2, 2], [1, 2, 3, 4]],
+           ['layers.0.bias', 'F32', [2], [1, 1]],
+           ['layers.1.weight', 'F32', [2, 2], [1, 0, 2, -1]],
+           ['turns', 'I32', [], [3]], ['ends.0', 'F32', [2], [1, 2]],
+           ['ends.1.0', 'F32', [], [5]]);
+for (['by path', [18, 0], 'net.'], ['below its name', [18, 0], ''],
+     ['the other constructor', [4.5, 0], 'net.', ['act.by', 'F32', [], [0.5]]],
+     ['its default', [1, 2]]) {
+  my ($what, $gives, $prefix, @more) = @$_;
+  my $bound = spew(scratch('net.safetensors'), defined $prefix ? safetensors(
+      map { my ($name, @of) = @$_; ["$prefix$name", @of] } @net, @more) : '');
+  my $model = exported('net', "a param of a data type, $what", $net,
+                       defined $prefix ? ('--params', $bound) : ());
+  rly('run', $model, 'x=[[1, 2]]', '--outputs', scratch('net_out.safetensors'));
+  is_deeply(tensors(scratch('net_out.safetensors'))->{out0}{data}, $gives,
+            "... $what: what it gives");
+  rly('import', $model, '-o', scratch('net_back'));
+  my @names = slurp(scratch('net_back.rly')) =~ /\@(net[\w.]+)/g;
+  is_deeply([sort keys %{{map { $_ => 1 } @names}}],
+            [qw(net.ends_0 net.layers.0.bias net.layers.0.weight
+                net.layers.1.weight net.turns)], '... their names')
+      if $what eq 'by path';
+}
+for (['a part that is not bound', qr/E0503.*`ends\.0`: Tensor/s, 4],
+     ['a part of another type', qr/E0504.*`turns` is declared as int32/,
+      3, ['turns', 'F32', [], [3]]]) {
+  my ($what, $why, $left_out, @more) = @$_;
+  my @given = (@net[grep { $_ != $left_out } 0 .. $#net], @more);
+  my $bound = spew(scratch('net.safetensors'), safetensors(@given));
+  gives(rly('export', $net, '--params', $bound, '-o', scratch('part.onnx')), 1,
+        '', $why, $what);
+}
+
+# A list of which nothing is bound is empty, as it is in a run.
+my $none = spew(scratch('none.rly'), <<'END');
+param @none: List[Tensor[(2), float32]];
+def @main(%x: Tensor[(2), float32]) {
+  @foldl(fn (%a, %b) { %a + %b }, %x, @none)
+}
+END
+gives(rly('run', exported('empty', 'a param that is an empty list', $none),
+          'x=[1, 2]'), 0, qr/\[1\.0, 2\.0\]/, '', 'is an empty list');
+
+# Both sides of a choice are one param, so there is none.
+my $either = spew(scratch('either.rly'), <<'END');
+param @w: Tensor[(2), float32] = [1f, 2f];
+def @main(%c: bool) { if (%c) { @w } else { @w } }
+END
+rly('import', exported('either', 'a choice of one param', $either), '-o',
+    scratch('either_back'));
+unlike(slurp(scratch('either_back.rly')), qr/\bif\b/, 'is no choice');
+
 # Layers, against the library's own text.
 my $x = 'reshape(sin(arange(0f, 30f)), newshape=[5, 2, 3])';
 my $h = 'reshape(cos(arange(0f, 8f)), newshape=[2, 4])';

@@ -420,6 +420,23 @@ for (['--optimizer', 'adaam', qr/did you mean `adam`/],
 gives(rly('train', $plane, '-o', scratch('none')), 1, '',
       qr/E0503.*`x`: Tensor\[\(\?, 3\), float32\]/s, 'no data');
 
+# What was learned is exported as a param of the weights' type.
+my $model = spew(scratch('model.rly'), qq{import "plane.rly";\n}
+                 . "param \@plane: Plane;\n"
+                 . 'def @main(%x: Tensor[(?, 3), float32]) '
+                 . '{ @at(@plane, %x) }');
+SKIP: {
+  my $run = rly('export', $model, '--params',
+                scratch('a/weights.safetensors'), '-o', scratch('model.onnx'));
+  skip 'this build has no writer of ONNX files', 1 if $run->{err} =~ /E0806/;
+  rly('run', scratch('model.onnx'), 'x=[[1, 2, 3]]', '--outputs',
+      scratch('model.safetensors'));
+  my $w = $learned->{w}{data};
+  near(tensors(scratch('model.safetensors'))->{out0}{data},
+       [$w->[0] + 2 * $w->[1] + 3 * $w->[2] + $learned->{'b.0'}{data}[0]], 1e-5,
+       'what was learned, exported') or diag($run->{err});
+}
+
 # --- No number --------------------------------------------------------------
 
 my $root = spew(scratch('root.rly'), <<'END');

@@ -242,7 +242,7 @@ static int go_on(Training *t) {
 /* What a user wants to know at the end. */
 static int say_end(Training *t) {
   int why = ending(t);
-  bool whole = t->step == t->steps;
+  bool whole = t->step >= t->steps;
   train_show_end(t);
   int code = train_keep(t);
   if (!code) code = train_write_weights(t, "weights");

@@ -24,7 +24,7 @@ int train_log_open(Training *t) {
   t->log =
       !strcmp(path, "-") ? stdout : fopen(path, t->h->cli->resume ? "a" : "w");
   if (t->log) return 0;
-  return host_usage(t->h, "cannot write %s", path);
+  return host_usage(t->h, "cannot write %s: %s", path, strerror(errno));
 }
 
 /* A run goes on without its log, since its weights are worth more. */
@@ -199,13 +199,18 @@ static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
   strbuf_done(&line);
 }
 
+/* A run may have all steps of the epochs that are asked for, or more. */
 void train_show_begin(const Training *t) {
   char line[256];
   if (is_silent(t) || !t->step) return;
-  int n = snprintf(line, sizeof line,
-                   t->h->cli->json ? "{\"resumed\": %lld, \"steps\": %lld}\n"
-                                   : "goes on after step %lld of %lld\n",
-                   (long long)t->step, (long long)t->steps);
+  const char *format =
+      t->h->cli->json ? "{\"resumed\": %lld, \"steps\": %lld}\n"
+      : t->step < t->steps
+          ? "goes on after step %lld of %lld\n"
+          : "the run has %lld steps, and --epochs asks for %lld: there is "
+            "nothing to do\n";
+  int n = snprintf(line, sizeof line, format, (long long)t->step,
+                   (long long)t->steps);
   host_write(t->h, line, (size_t)n);
 }
 

@@ -235,6 +235,15 @@ is((kept('int'))[-1], $at, 'the step is kept');
 gives(train('int', '--epochs', int($at / 8) + 2, '--resume'), 0,
       qr/^goes on after step $at of/, '', 'it goes on there');
 
+# Fewer epochs than there were.
+gives(train('three', '--epochs', 2, '--resume'), 0,
+      qr/^the run has 24 steps, and --epochs asks for 16: there is nothing/, '',
+      'nothing to do');
+like(train('three', '--epochs', 2, '--resume', '--json')->{out},
+     qr/"ended": "done"/, '... which is an end');
+like(train('logless', '--log', scratch('none/log'))->{err},
+     qr/cannot write .*: No such file or directory$/, 'why there is no log');
+
 # A run that lost patience is over.
 my $patient = train('patience', '--epochs', 500, '--patience', 2, '--lr', 1);
 my ($over) = $patient->{out} =~ /^(\d+) steps of 4000;/m;

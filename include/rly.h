@@ -738,9 +738,12 @@ rly_value *rly_value_field(rly_value *v, int i);
 const char *rly_value_constructor(const rly_value *v); /* or NULL */
 /* The tensor of a RLY_TENSOR value, sharing its elements; owned, or NULL. */
 rly_tensor *rly_value_tensor(rly_value *v);
+/* A value that shares the tensor's elements; owned.  NULL after reporting to
+ * the session that memory is out, and for misuse. */
 rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t);
 /* The same without handles between, for streams: a tensor value made of copied
- * row-major elements, and the elements of one, which live as long as it. */
+ * row-major elements, where an element that is none of the dtype is misuse; and
+ * the elements of one, which live as long as it. */
 rly_value *rly_value_of_elements(rly_session *s, const char *dtype, int rank,
                                  const int64_t *shape, const void *elements);
 const char *rly_value_dtype(const rly_value *v);     /* or NULL */
@@ -820,7 +823,8 @@ const char *rly_layout_path(const rly_layout *l, size_t i);
 const rly_type *rly_layout_type(const rly_layout *l, size_t i);
 bool rly_layout_optional(const rly_layout *l, size_t i);
 /* A value of the type from all its parts, which are borrowed; NULL stands for
- * one that is missing.  NULL after reporting one that does not fit. */
+ * one that is missing.  NULL after reporting one that does not fit, or that
+ * memory is out. */
 rly_value *rly_layout_build(const rly_layout *l, rly_session *s,
                             rly_value *const *parts);
 /* The parts of a value of the type, owned; NULL where one is missing.

@@ -215,6 +215,14 @@ static bool any_given(const Build *b, const Node *n) {
   return false;
 }
 
+/* A cell of these fields; false after raising `exhausted`. */
+static bool take_cell(Build *b, int tag, int count, const Type *const *types,
+                      const Value *fields, Value *out) {
+  if (value_cell(store_of(b->s), tag, count, types, fields, out)) return true;
+  mem_raise_exhausted(b->s->mem);
+  return false;
+}
+
 static bool build(Build *b, Value *out);
 
 /* On the stack, where all fields under way together are fewer than NODES_MAX: a
@@ -226,7 +234,7 @@ static bool build_fields(Build *b, const Node *n, Value *out) {
   while (made < n->count && build(b, &fields[made])) made++;
   int tag = n->ctor ? n->ctor->tag : 0;
   if (made == n->count)
-    return value_cell(store, tag, n->count, n->fields, fields, out);
+    return take_cell(b, tag, n->count, n->fields, fields, out);
   while (made-- > 0) value_drop(store, n->fields[made], fields[made]);
   return false;
 }
@@ -243,7 +251,7 @@ static bool build(Build *b, Value *out) {
   if (n->kind == NODE_FIELDS || any_given(b, n)) return build_fields(b, n, out);
   skip(b, n);
   const Ctor *none = path_nullary_of(n->ctor->adt);
-  return value_cell(store_of(b->s), none->tag, 0, NULL, NULL, out);
+  return take_cell(b, none->tag, 0, NULL, NULL, out);
 }
 
 rly_value *rly_layout_build(const rly_layout *l, rly_session *s,
@@ -257,7 +265,8 @@ rly_value *rly_layout_build(const rly_layout *l, rly_session *s,
   Value v;
   rly_value *handle = NULL;
   if (!s->freed && build(&b, &v))
-    handle = value_handle_take(s, l->nodes.data[0].type, v);
+    session_give_take(s, l->nodes.data[0].type, v, &handle);
+  else session_failed(s, RLY_REFUSED);
   session_release(s);
   return handle;
 }

@@ -217,6 +217,16 @@ rly_value *value_handle_of(rly_session *s, const Tensor *t, bool copied) {
   return value_handle_take(s, type_of_tensor(s, t), v);
 }
 
+/* A host knows from the report that memory ran out: misuse has none. */
+static rly_value *handle_or_report(rly_session *s, const Tensor *t,
+                                   bool copied) {
+  rly_value *v = s->freed ? NULL : value_handle_of(s, t, copied);
+  if (v || s->freed) return v;
+  mem_raise_exhausted(s->mem);
+  session_failed(s, RLY_LIMIT);
+  return NULL;
+}
+
 /* The elements are shared with the host's tensor; a kernel never writes over a
  * buffer that has two owners. */
 rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
@@ -224,7 +234,7 @@ rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
       !sense(t->cx == s->program->cx, "the tensor is of another context") ||
       !session_hold(s))
     return NULL;
-  rly_value *v = s->freed ? NULL : value_handle_of(s, &t->tensor, false);
+  rly_value *v = handle_or_report(s, &t->tensor, false);
   session_release(s);
   return v;
 }
@@ -236,7 +246,7 @@ rly_value *rly_value_of_elements(rly_session *s, const char *dtype, int rank,
       !tensor_sensible(dtype, rank, shape, NULL, elements, &t) ||
       !session_hold(s))
     return NULL;
-  rly_value *v = s->freed ? NULL : value_handle_of(s, &t, true);
+  rly_value *v = handle_or_report(s, &t, true);
   session_release(s);
   return v;
 }

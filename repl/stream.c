@@ -476,17 +476,18 @@ static rly_status call(Stream *st, rly_value **y) {
   return status == RLY_OK && !*y ? RLY_LIMIT : status;
 }
 
-/* What was reported says why there is no argument. */
+/* A value of an input's parts fails for want of memory alone. */
 static rly_status give(Stream *st) {
   size_t n = 0;
   for (size_t i = 0; i < st->feed_count; i++) {
     if (st->feeds[i].filled == FRAME_NONE) continue;
-    st->given[i] = feed_value(&st->feeds[i], st->session, st->tail);
-    if (!st->given[i]) return RLY_RUNTIME;
+    rly_status status =
+        feed_value(&st->feeds[i], st->session, st->tail, &st->given[i]);
+    if (status != RLY_OK) return status;
   }
   for (int i = 0; i < st->params; i++) {
     st->args[i] = rly_layout_build(st->inputs[i], st->session, &st->given[n]);
-    if (!st->args[i]) return RLY_RUNTIME;
+    if (!st->args[i]) return RLY_LIMIT;
     n += rly_layout_count(st->inputs[i]);
   }
   return RLY_OK;
@@ -613,7 +614,8 @@ static rly_status save_state(Stream *st, rly_status status) {
 }
 
 /* The state is saved before the outputs are closed, and the report on time
- * comes last, whatever failed. */
+ * comes last, whatever failed; of a stream that failed before its first step
+ * there is none. */
 static int stream_in(Stream *st) {
   rly_status status = start_state(st);
   stepping = 1;
@@ -624,7 +626,8 @@ static int stream_in(Stream *st) {
     if (status == RLY_OK) status = written;
   }
   host_report(st->h);
-  pulse_report(&st->pulse, st->sinks, st->sink_count, st->h->cli->json);
+  if (status == RLY_OK || st->pulse.steps)
+    pulse_report(&st->pulse, st->sinks, st->sink_count, st->h->cli->json);
   return status == RLY_OK && stream_asked ? 130 : exit_status(status);
 }
 

@@ -87,8 +87,8 @@ int feed_open(Feed *f);
 void feed_close(Feed *f);
 /* Reads until the window holds a frame, or the input ends. */
 rly_status feed_fill(Feed *f, Tail tail);
-/* The frame as a value; NULL after reporting. */
-rly_value *feed_value(Feed *f, rly_session *s, Tail tail);
+/* The frame as a value; NULL, after reporting, unless RLY_OK. */
+rly_status feed_value(Feed *f, rly_session *s, Tail tail, rly_value **x);
 /* Is every element of the frame this one; NULL: NaN? */
 bool feed_holds(const Feed *f, const void *element);
 /* Moves the window on to the next frame. */

@@ -113,6 +113,23 @@ static int refuse(Feed *f, const char *why) {
   return host_usage(f->h, "the step's input `%s` %s", f->name, why);
 }
 
+/* A window is the command's own memory, so that the limit is asked here. */
+static int make_window(Feed *f) {
+  char frame[SIZE_TEXT], most[SIZE_TEXT], message[300];
+  size_t bytes;
+  bool fits = size_mul((size_t)f->frame, f->shape.row, &bytes);
+  if (fits && bytes <= f->h->max_memory) f->window = malloc(bytes);
+  if (f->window) return 0;
+  snprintf(message, sizeof message,
+           "out of memory: a frame of `%.80s`, %lld rows, takes %s, and the "
+           "limit is %s",
+           f->name, (long long)f->frame,
+           fits ? size_text(bytes, frame) : "more than there is",
+           size_text(f->h->max_memory, most));
+  rly_diagnostic_add(f->h->cx, "E0701", message);
+  return 3;
+}
+
 /* --frame is needed only where axis 0 is open; elsewhere it may repeat what the
  * type says. */
 static int find_frame(Feed *f) {
@@ -131,11 +148,7 @@ static int find_frame(Feed *f) {
   f->hop = (int64_t)m;
   if (f->frame < 1 || (!f->shape.open && f->frame != f->shape.dims[0]))
     return refuse(f, "takes another number of rows than --frame says");
-  size_t bytes;
-  if (__builtin_mul_overflow((size_t)n, f->shape.row, &bytes))
-    return refuse(f, "has frames larger than memory");
-  f->window = malloc(bytes);
-  return f->window ? 0 : 3;
+  return make_window(f);
 }
 
 /* Sets the frame's layout from the type.  The size of a row is a product of
@@ -162,8 +175,7 @@ int feed_shape(Feed *f, const rly_type *x) {
 int feed_track(Feed *f) {
   f->shape = (Shape){.dtype = "uint8", .row = 1, .dims = {1}};
   f->frame = f->hop = 1;
-  f->window = malloc(1);
-  return f->window ? 0 : 3;
+  return make_window(f);
 }
 
 /* --- Opening ------------------------------------------------------------- */
@@ -340,8 +352,8 @@ rly_status feed_fill(Feed *f, Tail tail) {
 
 /* The elements are copied into a tensor (rly_value_of_elements), so the window
  * can move on.  A bool must be 0 or 1, an int4 -8 to 7: other bytes are refused
- * rather than computed with. */
-rly_value *feed_value(Feed *f, rly_session *s, Tail tail) {
+ * rather than computed with.  The session has reported that memory ran out. */
+rly_status feed_value(Feed *f, rly_session *s, Tail tail, rly_value **x) {
   size_t row = f->shape.row;
   int64_t rows = f->frame;
   if (f->filled == FRAME_PART && tail == TAIL_SHORT) rows = f->have;
@@ -349,12 +361,12 @@ rly_value *feed_value(Feed *f, rly_session *s, Tail tail) {
     memset(f->window + (size_t)f->have * row, 0,
            (size_t)(rows - f->have) * row);
   if (f->shape.rank) f->shape.dims[0] = rows;
-  rly_value *x = rly_value_of_elements(s, f->shape.dtype, f->shape.rank,
-                                       f->shape.dims, f->window);
-  if (!x)
-    feed_bad(f, "frame %llu: an element is no %s",
-             (unsigned long long)f->frames, f->shape.dtype);
-  return x;
+  *x = rly_value_of_elements(s, f->shape.dtype, f->shape.rank, f->shape.dims,
+                             f->window);
+  if (*x) return RLY_OK;
+  if (rly_session_diagnostic_count(s)) return RLY_LIMIT;
+  return feed_bad(f, "frame %llu: an element is no %s",
+                  (unsigned long long)f->frames, f->shape.dtype);
 }
 
 bool feed_holds(const Feed *f, const void *element) {

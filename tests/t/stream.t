@@ -423,6 +423,17 @@ ok($out eq '', '... whose header is no row');
 gives((stream("\0\1\2", '--step', 'flag'))[0], 2, '', qr/an element is no bool/,
       'a bool that is none');
 
+# --- Frames beyond memory ---------------------------------------------------
+
+# The frames of @window have four bytes a row: the first is more than there may
+# be, the second not a second time, as the value that the step is given.
+for my $rows ('1' . '0' x 18, 500_000, 200_000) {
+  ($run, $out) = stream($input, '--step', 'window', '--frame', $rows,
+                        '--max-memory', '1M');
+  gives($run, 3, '', qr/\Aerror\[E0701\]: out of memory.*\n\z/,
+        "a frame of $rows rows within 1 MB");
+}
+
 # --- Numbers that are none --------------------------------------------------
 
 my $odd = pack 'f<*', 1, 9 ** 9 ** 9, -9 ** 9 ** 9, -sin(9 ** 9 ** 9);

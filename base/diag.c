@@ -153,6 +153,11 @@ Diag *diag_new(Diags *s, Severity severity, DiagCode code, Span span,
   return d;
 }
 
+void diag_preface(Diag *d, const char *words) {
+  const char *text = arena_printf(d->arena, "%s%s", words, d->message);
+  if (text) d->message = text;
+}
+
 void diag_caption(Diag *d, const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -120,6 +120,8 @@ void diag_note(Diag *d, Span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void diag_hint(Diag *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Puts words before the message: on what condition it is an error. */
+void diag_preface(Diag *d, const char *words);
 /* Adds the next call of the trace.  Call it for every frame, innermost first:
  * it keeps the first ten, the last ten and, between them, the innermost frame
  * of the user's own code (told by the sink's `sources`). */

@@ -666,11 +666,64 @@ static rly_status begin(Host *h) {
   return status;
 }
 
+/* Standard input is read once, for both programs. */
+typedef struct Given {
+  const char *path;
+  char *text; /* NULL: that of the file `path` */
+  size_t len;
+} Given;
+
+static rly_status add_given(Host *h, const Given *given) {
+  return given->text ? rly_program_add_text(h->program, "<stdin>", given->text,
+                                            given->len, 0)
+                     : host_add_file(h, given->path);
+}
+
+/* The errors are those of a program that nobody wrote. */
+static void explain_float64(Host *h) {
+  for (size_t i = 0; i < diags_count(&h->cx->diags); i++) {
+    Diag *d = (Diag *)diags_at(&h->cx->diags, i);
+    diag_preface(d, "cannot be checked in float64: ");
+    diag_hint(d,
+              "`rly gradcheck` reads a program as one of float64 (`rly fmt "
+              "--pass float64` shows it), since differences of narrower "
+              "floats tell too little; what has to stay narrow can be kept "
+              "in a file of its own");
+  }
+}
+
+/* First as it is written, so that each mistake is told in the user's own
+ * words, and then as a program of float64, on which the host works. */
+static rly_status add_in_float64(Host *h, const Given *given) {
+  rly_program *written = h->program, *wide = host_program_new(h, h->cx);
+  rly_status status = wide ? add_given(h, given) : RLY_LIMIT;
+  if (status != RLY_OK) {
+    host_program_free(h, wide);
+    return status;
+  }
+  rly_diagnostics_clear(h->cx); /* warnings, which come again */
+  h->program = wide;
+  host_program_free(h, written);
+  wide->ir->float64 = true;
+  status = add_given(h, given);
+  if (status == RLY_REFUSED) explain_float64(h);
+  return status;
+}
+
+static rly_status add_program(Host *h) {
+  Given given = {.path = h->cli->words.items[0]};
+  bool piped = !strcmp(given.path, "-");
+  if (piped) given.text = host_stdin(h, &given.len);
+  if (piped && !given.text) return RLY_LIMIT;
+  rly_status status = add_in_float64(h, &given);
+  free(given.text);
+  return status;
+}
+
 static int run_gradcheck(Host *h) {
   if (h->cli->words.count != 1)
     return host_usage(h, "rly gradcheck takes one file");
-  h->program->ir->float64 = true;
-  rly_status status = host_add_file(h, h->cli->words.items[0]);
+  rly_status status = add_program(h);
   if (status == RLY_OK) status = bind_params(h);
   rly_session *s = status == RLY_OK ? host_session(h, false) : NULL;
   if (!s) {

@@ -84,6 +84,20 @@ like($subtle->{out}, qr/^\@bends: wrong: element 0 of the value/m,
 is(scalar(() = $subtle->{out} =~ /rightly: right at \d+ elements, /g), 2,
    '... and both with their derivatives') or diag($subtle->{out});
 is(rly('gradcheck')->{status}, 1, 'without a file');
+my $narrow = spew(scratch('narrow.rly'), <<'END');
+def @bits(%x: Tensor[(3), float32]) {
+  sum(%x) + cast(sum(reinterpret(%x, dtype="int32")), dtype="float32") * 0f
+}
+END
+gives(rly('gradcheck', $narrow), 1, '',
+      qr/^\S+narrow\.rly:2:\d+: error\[E0304\]: cannot be checked in float64: /,
+      'a program that is none of float64');
+my $mistaken = spew(scratch('mistaken.rly'), 'def @f(%x: float32) { %x + 1 }');
+my $told = rly('check', $mistaken)->{err};
+gives(rly('gradcheck', $mistaken), 1, '', qr/\A\Q$told\E\z/,
+      'a mistake is told in the words of the program as it is written');
+gives(rly({in => slurp($mistaken)}, 'gradcheck', '-'), 1, '', qr/float32/,
+      'and of standard input');
 my $refused = rly('gradcheck', spew(scratch('no.rly'), 'def @f( {'));
 is($refused->{status}, 1, 'a text that is refused');
 like($refused->{err}, qr/^\S+no\.rly:1:\d+: error/, '  at its place');

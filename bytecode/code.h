@@ -325,6 +325,11 @@ static inline bool type_is_float_scalar(const Type *t) {
 /* The cell of a tape: its level and whether the code that began it is dual
  * itself; the value, once there is one; the inputs. */
 enum { TAPE_LEVEL, TAPE_VALUE, TAPE_INPUTS };
+
+/* Of the instruction `pull`.  PULL_DUAL: its code is differentiated itself.
+ * PULL_FORWARD: it sweeps for jvp, where what is given belongs to the inputs
+ * and is called their tangent. */
+enum { PULL_DUAL = 1, PULL_FORWARD = 2 };
 /* `env` for code that is differentiated; the same function there. */
 const Env *env_dual(Code *c, const Env *env);
 Function *code_dual(Code *c, Function *f);

@@ -92,11 +92,17 @@ static const Type *part_type(Session *s, const Both *at, int i) {
              : value_ctor_field(&s->store, at->type, at->v.obj->tag, i);
 }
 
-static void fault_other_shape(Session *s, const Tensor *value,
+/* Whose structure is asked of what is given. */
+static const char *given_text(const Sweep *w) {
+  return w->forward ? "the tangent of an input" : "the adjoint of a value";
+}
+
+static void fault_other_shape(const Sweep *w, const Tensor *value,
                               const Tensor *g) {
+  Session *s = w->s;
   StrBuf text;
   strbuf_init(&text, s->mem);
-  strbuf_add(&text, "the adjoint of a value has its shape, ");
+  strbuf_addf(&text, "%s has its shape, ", given_text(w));
   shape_print(&text, value->rank, value->shape);
   strbuf_add(&text, ": this one has ");
   shape_print(&text, g->rank, g->shape);
@@ -115,7 +121,7 @@ static bool seed_leaf(Sweep *w, const Both *at) {
   else g.tensor = tensor_from_bits(&s->store.heap, (DType)at->type->dtype, g);
   if (!g.obj) return vm_out_of_memory(s);
   if (!shapes_equal(dual_tensor(g), dual_tensor(v))) {
-    fault_other_shape(s, dual_tensor(v), dual_tensor(g));
+    fault_other_shape(w, dual_tensor(v), dual_tensor(g));
     obj_drop(&s->store, g.obj);
     return false;
   }
@@ -136,8 +142,8 @@ static bool seed(Sweep *w, Both root) {
     }
     if (at.v.obj->tag != at.g.obj->tag) {
       ok = vm_fault(s, E0612,
-                    "the adjoint of a value has its structure: this one has "
-                    "another constructor");
+                    "%s has its structure: this one has another constructor",
+                    given_text(w));
       break;
     }
     int n = (int)cell_count(at.v.cell);
@@ -504,7 +510,8 @@ static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
   Session *s = w->s;
   if (type->kind == TY_FN || type->kind == TY_REF)
     return vm_fault(s, E0612,
-                    "a gradient has no place for the %s inside this argument",
+                    "a %s has no place for the %s inside this argument",
+                    w->forward ? "tangent" : "gradient",
                     type->kind == TY_FN ? "function" : "cell");
   Value g = {.bits = 0};
   bool varies = type->kind == TY_TENSOR && dtype_is_float((DType)type->dtype);
@@ -624,8 +631,11 @@ bool vm_pull(Session *s, const Word *pc) {
   Value *t = cell_fields(tape);
   bool last = obj_unshared(&tape->obj);
   obj_keep(&tape->obj);
-  Sweep w = {
-      .s = s, .level = (int)(t[TAPE_LEVEL].bits >> 1), .dual = pc->b, .pc = pc};
+  Sweep w = {.s = s,
+             .level = (int)(t[TAPE_LEVEL].bits >> 1),
+             .dual = pc->b & PULL_DUAL,
+             .forward = pc->b & PULL_FORWARD,
+             .pc = pc};
   VEC_INIT(&w.heap, s->mem);
   VEC_INIT(&w.inputs, s->mem);
   const Type *r = type->result;

@@ -46,7 +46,8 @@ typedef struct Adjoint {
 typedef struct Sweep {
   Session *s;
   int level;
-  bool dual; /* the code that sweeps is differentiated itself */
+  bool dual;    /* the code that sweeps is differentiated itself */
+  bool forward; /* it sweeps for jvp */
   const Word *pc;
   const OpSite *site;    /* whose derivative is under way; NULL: of none */
   VEC(Adjoint *) heap;   /* to be swept, by order, the latest first */

@@ -99,12 +99,16 @@ static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
   return (Run){value, tape};
 }
 
-/* The tuple of the adjoints. */
-static Reg put_pull(Lower *l, Reg tape, Reg seed, const Type *type) {
+/* The tuple of the adjoints, for the form `e`. */
+static Reg put_pull(Lower *l, const Expr *e, Reg tape, Reg seed,
+                    const Type *type) {
   Reg r = reg_new(l, true);
   int room = l->out + RULE_ARGS_MOST + 4; /* for a rule's arguments */
   if (room > l->max_out) l->max_out = room;
-  put_word(l, INS_pull, r, lower_is_dual(l), (uint32_t)l->out, type);
+  bool forward = op_info(e->call.callee->op)->special == SPECIAL_JVP;
+  uint32_t flags =
+      (lower_is_dual(l) ? PULL_DUAL : 0) | (forward ? PULL_FORWARD : 0);
+  put_word(l, INS_pull, r, flags, (uint32_t)l->out, type);
   put_listed(l, 'u', tape);
   put_listed(l, 'u', seed);
   return r;
@@ -254,7 +258,7 @@ void lower_form_body(Lower *l) {
     return;
   }
   if (op_info(e->call.callee->op)->special != SPECIAL_GRAD) {
-    lower_finish(l, put_pull(l, captured, 0, type), DST_TAIL);
+    lower_finish(l, put_pull(l, e, captured, 0, type), DST_TAIL);
     return;
   }
   Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)type->count + 1);
@@ -262,7 +266,7 @@ void lower_form_body(Lower *l) {
   for (int i = 0; i < type->count; i++) inputs[i] = (Reg)i;
   Run run = put_run(l, captured, type, inputs);
   Reg both[2] = {run.value};
-  both[1] = put_pull(l, run.tape, put_one(l, type->result), type);
+  both[1] = put_pull(l, e, run.tape, put_one(l, type->result), type);
   lower_cell(l, 0, 2, both, DST_TAIL);
 }
 
@@ -302,7 +306,7 @@ static Reg lower_jvp(Lower *l, const Expr *e, Reg dst) {
   if (!sweep) return lower_failed(l);
   Reg seeds[1] = {run.value};
   Run back = put_run(l, put_tape_closure(l, e, run.tape), sweep, seeds);
-  Reg given = put_pull(l, back.tape, tangents, sweep);
+  Reg given = put_pull(l, e, back.tape, tangents, sweep);
   Reg both[2] = {run.value,
                  lower_field(l, given, 1, 0, e->type->args[1], DST_ANY)};
   return lower_cell(l, 0, 2, both, dst);

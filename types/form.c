@@ -199,10 +199,29 @@ void run_form_of(Infer *in, Constraint *c) {
 
 /* --- Forms ---------------------------------------------------------------- */
 
+static Why argument(Infer *in, const Expr *e, int i) {
+  return (Why){.kind = WHY_ARGUMENT,
+               .name = name_of(in->p->names, op_info(e->call.callee->op)->name),
+               .index = i,
+               .span = e->args[i]->span};
+}
+
+void form_takes_function(Infer *in, const Expr *e, Ty **args) {
+  Diag *d = diag_error(in->p->diags, E0205, e->args[0]->span,
+                       "`%s` takes a function: this is %s",
+                       op_info(e->call.callee->op)->name, ty_text(in, args[0]));
+  for (int i = 1; i < e->count; i++) {
+    if (ty_head(args[i])->kind != K_FN) continue;
+    diag_hint(d, "the function comes first");
+    /* what it takes is not to be missed as well */
+    require_flow(in, in->error, args[i], argument(in, e, i));
+  }
+}
+
 /* The function, of `count` parameters where that is known (else -1): NULL after
  * a report, or where its type is not known. */
-static Ty *function_of(Infer *in, const Expr *e, Ty *f, int count) {
-  f = ty_head(f);
+static Ty *function_of(Infer *in, const Expr *e, Ty **args, int count) {
+  Ty *f = ty_head(args[0]);
   if (f->kind == K_META && count >= 0) {
     Ty **params = ty_array(in, count);
     for (int i = 0; params && i < count; i++) params[i] = ty_meta(in);
@@ -236,20 +255,12 @@ static Ty *function_of(Infer *in, const Expr *e, Ty *f, int count) {
     diag_hint(d, "annotate it: %%f: fn(float32) -> float32");
     return NULL;
   }
-  diag_error(in->p->diags, E0205, e->args[0]->span,
-             "`%s` takes a function: this is %s", name, ty_text(in, f));
+  form_takes_function(in, e, args);
   return NULL;
 }
 
-static Why argument(Infer *in, const Expr *e, int i) {
-  return (Why){.kind = WHY_ARGUMENT,
-               .name = name_of(in->p->names, op_info(e->call.callee->op)->name),
-               .index = i,
-               .span = e->args[i]->span};
-}
-
 static Ty *infer_grad(Infer *in, const Expr *e, Ty **args) {
-  Ty *f = function_of(in, e, args[0], -1);
+  Ty *f = function_of(in, e, args, -1);
   if (!f) return in->error;
   Ty **both = ty_array(in, 2);
   if (!both) return in->error;
@@ -259,7 +270,7 @@ static Ty *infer_grad(Infer *in, const Expr *e, Ty **args) {
 }
 
 static Ty *infer_vjp(Infer *in, const Expr *e, Ty **args) {
-  Ty *f = function_of(in, e, args[0], e->count - 1);
+  Ty *f = function_of(in, e, args, e->count - 1);
   if (!f) return in->error;
   for (int i = 0; i < f->count; i++)
     require_flow(in, args[i + 1], f->args[i], argument(in, e, i + 1));
@@ -276,7 +287,7 @@ static Ty *infer_vjp(Infer *in, const Expr *e, Ty **args) {
 static Ty *infer_jvp(Infer *in, const Expr *e, Ty **args) {
   Ty *inputs = ty_head(args[1]);
   bool tuple = inputs->kind == K_TUPLE;
-  Ty *f = function_of(in, e, args[0], tuple ? inputs->count : -1);
+  Ty *f = function_of(in, e, args, tuple ? inputs->count : -1);
   if (!f) return in->error;
   require_flow(in, args[1], ty_tuple(in, f->count, f->args),
                argument(in, e, 1));
@@ -293,7 +304,7 @@ static Ty *infer_jvp(Infer *in, const Expr *e, Ty **args) {
  *   -----------------------------------------------------------------------
  *   with_vjp(f, g) : fn(T1, ..., Tn) -> R                                    */
 static Ty *infer_with_vjp(Infer *in, const Expr *e, Ty **args) {
-  Ty *f = function_of(in, e, args[0], -1);
+  Ty *f = function_of(in, e, args, -1);
   if (!f) return in->error;
   Ty **params = ty_array(in, f->count + 2);
   if (!params) return in->error;
@@ -314,7 +325,7 @@ Ty *infer_form(Infer *in, const Expr *e, Ty **args) {
     case SPECIAL_WITH_VJP: return infer_with_vjp(in, e, args);
     case SPECIAL_MAP_LEAVES: return infer_map_leaves(in, e, args);
     case SPECIAL_CHECKPOINT: {
-      Ty *f = function_of(in, e, args[0], -1);
+      Ty *f = function_of(in, e, args, -1);
       return f ? f : in->error;
     }
     default: return args[0];

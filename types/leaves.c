@@ -490,7 +490,10 @@ static bool check_known(Mapping *m, Ty *type) {
   Diag *d = diag_error(in->p->diags, E0201, at,
                        "`map_leaves` maps tensors of floats, and %s holds none",
                        ty_text(in, type));
-  diag_hint(d, "3f is a float, 3 is none");
+  if (type->kind == K_REF) diag_hint(d, "ref_read gives what the cell holds");
+  else if (type->kind != K_FN) diag_hint(d, "3f is a float, 3 is none");
+  else if (ty_head(m->c->args[0])->kind != K_FN)
+    diag_hint(d, "the function comes first");
   return false;
 }
 
@@ -535,7 +538,16 @@ void run_leaves(Infer *in, Constraint *c) {
   VEC_DONE(&m.maps);
 }
 
+/* Is it known to be none? */
+static bool is_no_function(const Ty *t) {
+  return t->kind != K_FN && t->kind != K_META && t->kind != K_ERROR;
+}
+
 Ty *infer_map_leaves(Infer *in, const Expr *e, Ty **args) {
+  if (is_no_function(ty_head(args[0]))) {
+    form_takes_function(in, e, args);
+    return in->error;
+  }
   Constraint *c = constraint_new(in, C_LEAVES, e);
   c->op = op_info(e->call.callee->op);
   c->count = e->count;

@@ -9,6 +9,8 @@ typedef enum Foreign {
   FOREIGN_KEYWORD = 1, /* shapes a text: return, while */
   FOREIGN_NAME = 2,    /* stands for a value: null, len */
   FOREIGN_TYPE = 4,
+  FOREIGN_ATTR = 8,   /* names an argument: argnums */
+  FOREIGN_COUNT = 16, /* is a name here, of what takes fewer arguments */
 } Foreign;
 
 /* The hint for a word of one of these kinds (joined by |); NULL: none. */

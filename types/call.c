@@ -169,6 +169,14 @@ static void poison_arg(Infer *in, const Expr *arg) {
   require_flow(in, in->error, infer_expr(in, arg), (Why){.kind = WHY_OPERATOR});
 }
 
+/* The first field of a tuple that is a function, as of what vjp gives; or -1.
+ */
+static int function_field(const Ty *t) {
+  for (int i = 0; t->kind == K_TUPLE && i < t->count; i++)
+    if (ty_head(t->args[i])->kind == K_FN) return i;
+  return -1;
+}
+
 static Ty *call_no_function(Infer *in, const Expr *e, Ty *callee) {
   for (int i = 0; i < e->count; i++) poison_arg(in, e->args[i]);
   if (callee->kind == K_ERROR) return in->error;
@@ -176,6 +184,9 @@ static Ty *call_no_function(Infer *in, const Expr *e, Ty *callee) {
                        "only functions can be called: this is %s",
                        ty_text(in, callee));
   diag_caption(d, "%s", ty_text(in, callee));
+  int i = function_field(callee);
+  if (i >= 0) diag_hint(d, "its field %d is a function: (...).%d(...)", i, i);
+  else if (callee->kind != K_TENSOR) hint_inside(d, callee);
   return in->error;
 }
 

@@ -449,7 +449,7 @@ static const char *known_attrs(Resolver *r, const OpInfo *op) {
   return text ? text : "it has none";
 }
 
-/* The nearest name, or all of them where none is near. */
+/* The nearest name, what a word of another language is here, or all names. */
 static void unknown_attr(Resolver *r, const OpInfo *op, const Attr *attr) {
   Diag *d =
       diag_error(r->p->diags, E0109, attr->span, "`%s` has no attribute `%s`",
@@ -457,8 +457,10 @@ static void unknown_attr(Resolver *r, const OpInfo *op, const Attr *attr) {
   Suggestion s = suggestion_for(attr->name->text);
   for (int i = 0; i < op->attr_count; i++)
     suggestion_offer(&s, attr_name_text(op->attrs[i].name));
+  const char *word = attr->name->text;
+  const char *hint = foreign_hint(word, strlen(word), FOREIGN_ATTR);
   if (s.best) diag_hint(d, "did you mean `%s`?", s.best);
-  else diag_hint(d, "%s", known_attrs(r, op));
+  else diag_hint(d, "%s", hint ? hint : known_attrs(r, op));
 }
 
 /* --- The record ---------------------------------------------------------- */

@@ -14,6 +14,7 @@
  * A tensor literal is folded to a constant if nothing but literals is in it.
  * That costs one pass for the shape and one for the elements, and no tree of
  * its elements is kept. */
+#include "ir/foreign.h"
 #include "types/resolve.h"
 
 #include <limits.h>
@@ -83,7 +84,11 @@ static void wrong_count(Resolver *r, const Expr *e, const OpInfo *op, int least,
   Diag *d = diag_error(r->p->diags, E0204, span,
                        "too %s arguments for `%s`: expected %s, found %d", few,
                        op->name, wanted, e->count);
-  diag_hint(d, "it is written %s", signature(r, op));
+  const char *also =
+      e->count > most ? foreign_hint(op->name, strlen(op->name), FOREIGN_COUNT)
+                      : NULL;
+  diag_hint(d, "it is written %s%s%s", signature(r, op), also ? "; " : "",
+            also ? also : "");
 }
 
 bool check_operator_arity(Resolver *r, const Expr *e, OpId id, bool dyn) {

@@ -214,12 +214,13 @@ Expr *unknown_global(Resolver *r, const Expr *e) {
   return resolve_error(r, e->span);
 }
 
-/* A word of another language, or a dtype that was to convert. */
+/* A word of another language, perhaps behind the name of a library (lax.scan),
+ * or a dtype that was to convert. */
 static bool hint_word(Diag *d, const Name *name) {
-  size_t len = strlen(name->text);
-  const char *hint =
-      foreign_hint(name->text, len, FOREIGN_NAME | FOREIGN_KEYWORD);
-  DType dtype = dtype_find(name->text, len);
+  const char *word = op_last_part(name->text);
+  size_t len = strlen(word);
+  const char *hint = foreign_hint(word, len, FOREIGN_NAME | FOREIGN_KEYWORD);
+  DType dtype = dtype_find(word, len);
   if (dtype != DTYPE_NONE) {
     diag_hint(d,
               "a dtype is written \"%s\", a conversion cast(%%x, "

@@ -95,12 +95,14 @@ enum {
   IN_ALL = 16777215,
 };
 
-/* Values of flags and of the prompt's `:limit`: a count; bytes with a unit of
- * K, M, G or T; seconds.  They return false, and leave *out unspecified, for a
- * text that is not such a value. */
+/* Returns false, and leaves *out unspecified, for a text that is no count. */
 bool read_count(const char *text, uint64_t *out);
-bool read_size(const char *text, size_t *out);
-bool read_seconds(const char *text, double *out);
+/* The limit of `:limit NAME VALUE`, which is that of a flag: memory of
+ * --max-memory, tape of --tape-memory.  False: there is no such limit, or it
+ * takes no such value. */
+bool read_limit(const char *name, const char *value, rly_options *to);
+/* Limits as they came from flags, as the library takes them: 0 is none. */
+void limits_plain(rly_options *o);
 
 /* A command line of `argc` words, still to be read; free() it.  NULL when
  * memory runs out. */

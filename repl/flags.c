@@ -30,8 +30,10 @@ typedef enum FlagKind {
   COUNT32,
   POSITIVE32,
   THREADS,
-  SIZE,
   SECONDS,
+  LIMIT_BYTES,
+  LIMIT_COUNT,
+  LIMIT_SECONDS,
   NUMBER,
   COLOR
 } FlagKind;
@@ -76,7 +78,7 @@ static bool ends_size(const char *text, bool unit) {
 /* A size of 0 is refused: in the options it means "no limit", which nobody
  * means by `--max-memory 0`.  The bound is checked before the shift, which must
  * not lose bits. */
-bool read_size(const char *text, size_t *out) {
+static bool read_size(const char *text, size_t *out) {
   static const char units[] = "KMGT";
   char *end;
   errno = 0;
@@ -106,7 +108,7 @@ static bool read_threads(const char *text, int *out) {
 
 /* isfinite() refuses "inf" and "nan", which strtod() reads, and numbers that
  * overflow; `> 0` refuses a limit that is over at once. */
-bool read_seconds(const char *text, double *out) {
+static bool read_seconds(const char *text, double *out) {
   char *end;
   *out = strtod(text, &end);
   return end != text && !*end && *out > 0 && isfinite(*out);
@@ -135,12 +137,34 @@ static const char *const takes[] = {
     [COUNT32] = "a whole number up to 1000000000",
     [POSITIVE32] = "a whole number from 1 to 1000000000",
     [THREADS] = "a number from 1 to 1024",
-    [SIZE] = "bytes, such as 512M",
     [SECONDS] = "seconds, such as 1.5",
+    [LIMIT_BYTES] = "bytes, such as 512M, or none",
+    [LIMIT_COUNT] = "a whole number, 1 or more, or none",
+    [LIMIT_SECONDS] = "seconds, such as 1.5, or none",
     [NUMBER] = "a number above 0",
     [COLOR] = "auto, always or never",
     [LIST] = "at most 1024 of these",
 };
+
+/* What a flag gives for `none`, where 0 says that it was not given. */
+static const size_t NO_LIMIT = SIZE_MAX;
+
+/* Of a count or of seconds `none` is 0, as where nothing was given: by itself
+ * the library limits neither steps nor time, and the depth of calls always. */
+static bool store_limit(FlagKind kind, void *at, const char *value) {
+  bool none = !strcmp(value, "none");
+  switch (kind) {
+    case LIMIT_BYTES:
+      if (none) *(size_t *)at = NO_LIMIT;
+      return none || read_size(value, at);
+    case LIMIT_COUNT:
+      if (none) *(uint64_t *)at = 0;
+      return none || (read_count(value, at) && *(uint64_t *)at > 0);
+    default:
+      if (none) *(double *)at = 0;
+      return none || read_seconds(value, at);
+  }
+}
 
 static bool store(const Flag *f, Cli *cli, const char *value) {
   void *at = (char *)cli + f->field;
@@ -155,10 +179,38 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
     case COUNT32: return read_count32(value, 0, at);
     case POSITIVE32: return read_count32(value, 1, at);
     case THREADS: return read_threads(value, at);
-    case SIZE: return read_size(value, at);
     case SECONDS:
     case NUMBER: return read_seconds(value, at);
+    case LIMIT_BYTES:
+    case LIMIT_COUNT:
+    case LIMIT_SECONDS: return store_limit(f->kind, at, value);
     case COLOR: return read_color(value, at);
+  }
+  return false;
+}
+
+void limits_plain(rly_options *o) {
+  if (o->max_memory == NO_LIMIT) o->max_memory = 0;
+  if (o->tape_memory == NO_LIMIT) o->tape_memory = 0;
+}
+
+/* Is it the first word of the flag, behind `--` or `--max-`? */
+static bool names_limit(const Flag *f, const char *name) {
+  const char *text = f->text + strlen("--");
+  if (!strncmp(text, "max-", 4)) text += 4;
+  size_t len = strcspn(text, "-");
+  return strlen(name) == len && !strncmp(text, name, len);
+}
+
+bool read_limit(const char *name, const char *value, rly_options *to) {
+  for (int i = 0; i < FLAG_COUNT; i++) {
+    const Flag *f = &flags[i];
+    if (f->kind < LIMIT_BYTES || f->kind > LIMIT_SECONDS) continue;
+    if (!names_limit(f, name)) continue;
+    void *at = (char *)to + (f->field - offsetof(Cli, limits));
+    bool read = store_limit(f->kind, at, value);
+    limits_plain(to);
+    return read;
   }
   return false;
 }

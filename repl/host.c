@@ -68,18 +68,20 @@ void host_give(const Host *h, rly_program *p) {
 /* Bytes of a gradient's tape, where --tape-memory says nothing. */
 enum { TAPE_MEMORY = 1 << 30 };
 
-/* The flags' own values come first; what is left at 0 gets a default. */
+/* The flags' own values come first; what was not given gets a default. */
 rly_options host_limits(const Cli *cli) {
   rly_options options = cli->limits;
   if (!options.max_memory) options.max_memory = default_memory();
   if (!options.tape_memory) options.tape_memory = TAPE_MEMORY;
+  limits_plain(&options);
   return options;
 }
 
 bool host_init(Host *h, const Cli *cli) {
   rly_options options = host_limits(cli);
   if (!options.threads) options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  *h = (Host){.cli = cli, .max_memory = options.max_memory};
+  *h = (Host){.cli = cli,
+              .max_memory = options.max_memory ? options.max_memory : SIZE_MAX};
   h->cx = rly_context_new(&options);
   h->program = h->cx ? rly_program_new(h->cx) : NULL;
   if (h->program) host_give(h, h->program);

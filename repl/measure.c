@@ -111,26 +111,6 @@ static void say_limits(Repl *r) {
   repl_say(r, now.timeout > 0 ? "timeout %g\n" : "timeout none\n", now.timeout);
 }
 
-/* Reads `WHAT N` into the options.  Returns false for an unknown limit or
- * value.  The assignments give 0, which in the options means none. */
-static bool read_limit(const char *rest, rly_options *to) {
-  char what[16], value[64];
-  if (sscanf(rest, "%15s %63s", what, value) != 2) return false;
-  bool none = !strcmp(value, "none");
-  if (!strcmp(what, "memory"))
-    return none ? !(to->max_memory = 0) : read_size(value, &to->max_memory);
-  if (!strcmp(what, "depth"))
-    return none ? !(to->max_depth = 0) : read_count(value, &to->max_depth);
-  if (!strcmp(what, "steps"))
-    return none ? !(to->max_steps = 0)
-                : read_count(value, &to->max_steps) && to->max_steps;
-  if (!strcmp(what, "tape"))
-    return none ? !(to->tape_memory = 0) : read_size(value, &to->tape_memory);
-  if (!strcmp(what, "timeout"))
-    return none ? !(to->timeout = 0) : read_seconds(value, &to->timeout);
-  return false;
-}
-
 /* The limits change as a whole: either the line was understood, or nothing
  * changes. */
 void measure_limit(Repl *r, const char *rest) {
@@ -141,7 +121,9 @@ void measure_limit(Repl *r, const char *rest) {
     return;
   }
   if (!repl_may(r, "limit", "other limits")) return;
-  if (!read_limit(rest, &limits))
+  char name[16], value[64];
+  if (sscanf(rest, "%15s %63s", name, value) != 2 ||
+      !read_limit(name, value, &limits))
     repl_refuse("limit",
                 "takes memory BYTES, depth CALLS, steps N, tape BYTES or "
                 "timeout SECONDS, or `none` for one of them");

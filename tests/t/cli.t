@@ -168,12 +168,12 @@ gives(rly('--threads', '2', '-e', '1', '--threads=1'), 0, qr/\A1\n\z/, '',
 gives(rly('check', '-e', '1'), 1, '', qr/does not take `-e`/,
       "another command's flag");
 gives(rly('-e'), 1, '', qr/value is missing after `-e`/, 'a missing value');
-for (['--timeout', 'soon', 'seconds, such as 1.5'],
-     ['--timeout', '-1', 'seconds, such as 1.5'],
-     ['--max-steps', '0', 'a whole number, 1 or more'],
-     ['--max-memory', '50MBi', 'bytes, such as 512M'],
-     ['--max-memory', '0', 'bytes, such as 512M'],
-     ['--max-depth', '1e9', 'a whole number'],
+for (['--timeout', 'soon', 'seconds, such as 1.5, or none'],
+     ['--timeout', '-1', 'seconds, such as 1.5, or none'],
+     ['--max-steps', '0', 'a whole number, 1 or more, or none'],
+     ['--max-memory', '50MBi', 'bytes, such as 512M, or none'],
+     ['--max-memory', '0', 'bytes, such as 512M, or none'],
+     ['--max-depth', '1e9', 'a whole number, 1 or more, or none'],
      ['--repeat', '0', 'a whole number, 1 or more'],
      ['--threads', '0', 'a number from 1 to 1024'],
      ['--color', 'sometimes', 'auto, always or never']) {
@@ -181,6 +181,16 @@ for (['--timeout', 'soon', 'seconds, such as 1.5'],
   gives(rly("$flag=$value", '-e', '1'), 1, '',
         "rly: `$flag` takes $takes, not `$value`\n", "$flag $value");
 }
+# A limit is written as at the prompt, and the last one counts.
+my @limited = qw(--max-memory 1M --tape-memory 1M --max-steps 5 --timeout 9
+                 --max-depth 7);
+my @unlimited = map { /^--/ ? ($_, 'none') : () } @limited;
+gives(rly({in => ":limit\n"}, 'repl', @limited), 0,
+      "memory 1M\ndepth 7\nsteps 5\ntape 1M\ntimeout 9\n", '',
+      'limits of the command line');
+gives(rly({in => ":limit\n"}, 'repl', @limited, @unlimited), 0,
+      "memory none\ndepth 10000000\nsteps none\ntape none\ntimeout none\n", '',
+      'and none of them');
 my $wide = q(zeros(shape=[9999, 9999], dtype="int8"));
 for (qw(64m 64MB 64MiB 65536K 67108864 67108864B)) {
   gives(rly('--max-memory', $_, '-e', $wide), 3, '',

@@ -31,9 +31,13 @@ typedef struct ReplCommand {
 
 static void run_help(Repl *r, const char *rest);
 
+/* A whole name is explained, as `rly ops NAME` does; of a part the names that
+ * have it are listed. */
 static void run_ops(Repl *r, const char *rest) {
+  bool dyn;
   (void)r;
-  ops_list(rest);
+  if (op_find(rest, &dyn) != OP_COUNT) ops_explain(rest);
+  else ops_list(rest);
 }
 
 /* --- Files -------------------------------------------------------------- */
@@ -164,8 +168,9 @@ static const ReplCommand table[] = {
     {"help", 'h', "[NAME]", run_help,
      "this list, or more about a command or what :doc knows",
      ":help cost\n:help nn.dense"},
-    {"ops", 0, "[PART]", run_ops,
-     "the operators, or those of a part of the name", ":ops nn\n:ops scatter"},
+    {"ops", 0, "[NAME|PART]", run_ops,
+     "the operators, one explained, or those of a part of the name",
+     ":ops tanh\n:ops nn\n:ops scatter"},
     {"doc", 'd', "NAME", doc_run, "what an operator, a function or a type does",
      ":doc softmax\n:doc @map\n:doc List"},
     {"source", 0, "NAME", doc_source, "the text of a definition",

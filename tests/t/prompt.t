@@ -660,6 +660,7 @@ session(":help nn.relu\n:help \@map\n:help where\n",
         ':help of an operator and a function');
 session(":ops image.res\n:ops zz\n", qr/\Aimage\.resize1d .*image\.resize /s,
         qr/no operator's name has `zz`/, ':ops PART');
+session(":ops tanh\n", rly('ops', 'tanh')->{out}, '', ':ops NAME');
 
 session(":doc \@hd \t\n", qr/\Adef \@hd/, '', 'a space that completion leaves');
 session("assert(1 > 2)\n", '', qr/E0605\]: assertion failed\n/,

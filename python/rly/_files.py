@@ -2,15 +2,16 @@
 """Files in memory: a mapping of paths to bytes in place of the system's files."""
 import itertools
 
-from ._library import ffi, lib
+from ._library import ffi, lasting, lib
 
 _lent: dict[int, object] = {}
 _tickets = itertools.count(1)
 
 
+@lasting
 @ffi.callback("void(void *)")
-def _release(owner):
-    _lent.pop(int(ffi.cast("uintptr_t", owner)), None)
+def _release(owner, lent=_lent, cast=ffi.cast):
+    lent.pop(int(cast("uintptr_t", owner)), None)
 
 
 def _bytes_of(content):

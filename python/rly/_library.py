@@ -6,6 +6,7 @@ librly.so and rly.h are looked for, in this order: what RLY_LIBRARY and
 RLY_HEADER name; beside this file, as in a wheel; in the tree of a build; where
 the system keeps libraries and headers.  cffi's ABI mode needs no compiler, and
 lets go of Python's lock while a function of the library runs."""
+import ctypes
 import ctypes.util
 import os
 import re
@@ -66,6 +67,13 @@ def take_text(context, chars):
     text = text_of(chars)
     lib.rly_text_free(context, chars)
     return text
+
+
+def lasting(callback):
+    """Keeps a callback for good: what still lives when Python ends is freed then,
+    when modules have lost their names.  So it finds what it uses in defaults."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(callback))
+    return callback
 
 
 # --- The log --------------------------------------------------------------------

@@ -3,8 +3,16 @@
 
 The function is given copies of the operands, which it may keep; what it gives is
 copied into the result.  It is called
-on the thread that runs the session."""
+on the thread that runs the session.
+
+A function of Python that is given as a value is a closure of rly's over a tensor
+of one number, by which an operator of the closure's type finds the function.  The
+tensor is borrowed, so rly says when no value has it any more: then the function
+is let go of."""
+import itertools
 import threading
+import weakref
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +30,6 @@ def take_cause():
     """The exception behind a run's failure, once; or None."""
     cause, raised.error = getattr(raised, "error", None), None
     return cause
-
 
 def array_over(operand, writable=False):
     dtype = values.dtype_of(operand.dtype)
@@ -156,11 +163,26 @@ def result_text(program, t):
     return f"({', '.join(fields)})"
 
 
-def name_of(program, function, t):
-    """The operator that stands for a function of Python as a value of type `t`;
-    each is added to the program once."""
-    key = function, t
-    if key not in program._callables:
+# --- Functions as values ------------------------------------------------------
+
+class Place(np.ndarray):
+    """The number by which an operator finds a function."""
+    function: Any = None
+
+
+# By number, as long as rly borrows them.
+_places: "weakref.WeakValueDictionary[int, Place]" = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
+
+
+def _called(number, *operands):
+    return _places[int(number[0])].function(*operands)
+
+
+def closure_maker(program, t):
+    """The function of the program that makes a value of type `t` of a number;
+    it and its operator are added to the program once."""
+    if t not in program._closures:
         wanted = program.text_of_type(t)
         fields = [lib.rly_type_field(t, i)
                   for i in range(lib.rly_type_field_count(t))]
@@ -169,9 +191,27 @@ def name_of(program, function, t):
         if not params or None in params or result is None:
             raise TypeError(f"{wanted} is wanted: a function of Python takes "
                             "tensors, and gives one or a tuple of 2 to 8")
-        name = f"python_{len(program._callables)}"
+        name = f"python_{len(program._closures)}"
         given = ", ".join(f"%x{i}: {text}" for i, text in enumerate(params))
-        program.operator(f"op @{name}({given}) -> {result}", effect=True,
-                         shape=BY_RESULT if "?" in result else None)(function)
-        program._callables[key] = name
-    return program._callables[key]
+        names = ", ".join(f"%x{i}" for i in range(len(params)))
+        number = "%number: Tensor[(1), int64]"
+        program.operator(f"op @{name}({number}, {given}) -> {result}",
+                         effect=True,
+                         shape=BY_RESULT if "?" in result else None)(_called)
+        program.add(f"def @{name}_of({number}) {{ fn ({given}) -> {result} "
+                    f"{{ @{name}(%number, {names}) }} }}", "<python>")
+        program._closures[t] = lib.rly_program_function(
+            program.handle, f"{name}_of".encode())
+    return program._closures[t]
+
+
+def closure_of(session, function, t):
+    """A handle on a value of type `t` that calls the function."""
+    maker, number = closure_maker(session.program, t), next(_numbers)
+    place = np.array([number], "int64").view(Place)
+    place.function, _places[number] = function, place
+    given = values.checked(session, values.array_to_c(session, place, False))
+    out = ffi.new("rly_value **")
+    session.check(lib.rly_session_call_function(session.handle, maker, 1,
+                                                [given], out))
+    return ffi.gc(out[0], lib.rly_value_free)

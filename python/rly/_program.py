@@ -147,7 +147,7 @@ class Program:
         if not self.handle:
             raise failure(lib.RLY_LIMIT, self.context)
         self._types, self._classes, self._found = {}, {}, {}
-        self._operators, self._callables = [], {}
+        self._operators, self._closures = [], {}
         self._session = None
         self.data = Namespace(self._find_class)
 
@@ -624,13 +624,13 @@ class Session:
         return f(*args, **options)
 
     def function_value(self, function, t):
-        """A handle on a function of the program, or on one of Python, which is
-        made an operator of the program."""
-        name = (function.__name__ if isinstance(function, Bound)
-                else operators.name_of(self.program, function, t))
+        """A handle on a function of the program, or on a closure that calls one of
+        Python."""
+        if not isinstance(function, Bound):
+            return operators.closure_of(self, function, t)
         return values.checked(self, lib.rly_value_of_function(
-            self.handle, lib.rly_program_function(self.program.handle,
-                                                  name.encode())))
+            self.handle, lib.rly_program_function(
+                self.program.handle, function.__name__.encode())))
 
     def call_value(self, function, args):
         with self.turn:

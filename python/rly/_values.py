@@ -25,7 +25,7 @@ import numpy as np
 
 from . import _dlpack
 from ._dlpack import is_foreign
-from ._library import Refused, ffi, lib, take_text, text_of
+from ._library import Refused, ffi, lasting, lib, take_text, text_of
 
 buffer = ffi.buffer
 
@@ -263,9 +263,10 @@ _borrowed: dict[int, object] = {}
 _tickets = itertools.count(1)
 
 
+@lasting
 @ffi.callback("void(void *)")
-def _release(owner):
-    _borrowed.pop(int(ffi.cast("uintptr_t", owner)), None)
+def _release(owner, lent=_borrowed, cast=ffi.cast):
+    lent.pop(int(cast("uintptr_t", owner)), None)
 
 
 def elements_of(array):

@@ -1,5 +1,6 @@
 """The package, against numpy and numbers worked out by hand."""
 import copy
+import gc
 import inspect
 import io
 import json
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -217,6 +219,49 @@ def test_functions_as_arguments():
         p.fold(3, [1])
     with pytest.raises(rly.Refused, match="argument 1"):
         p.fold(p.pairs, [1])
+
+
+class Times:
+    def __init__(self, factor):
+        self.factor = np.float32(factor)
+
+    def __call__(self, x):
+        return x * self.factor
+
+
+KEEPING = """
+let @kept = ref(fn (%x: float32) -> float32 { %x });
+def @keep(%f: fn (float32) -> float32) { ref_write(@kept, %f) }
+def @call(%x: float32) { let %f = ref_read(@kept); %f(%x) }
+def @now(%f: fn (float32) -> float32) { %f(1f) }
+"""
+
+
+def test_functions_live_as_long_as_values_refer_to_them():
+    p = rly.program(KEEPING)
+    s, twice = p.session_of_its_own, Times(2)
+    seen = weakref.ref(twice)
+    assert p.now(twice) == 2
+    names = len(p.names)
+    p.keep(twice)
+    del twice
+    gc.collect()
+    assert p.call(3) == 6
+    forked = s.fork()
+    p.keep(Times(5))
+    gc.collect()
+    assert p.call(3) == 15 and forked.call("call", 3) == 6
+    del forked
+    gc.collect()
+    assert seen() is None and len(p.names) == names
+
+
+def test_a_function_that_is_kept_to_the_end():
+    program = (f"import rly\np = rly.program({KEEPING!r})\n"
+               "p.keep(lambda x: x)")
+    said = subprocess.run([sys.executable, "-c", program], check=True,
+                          stderr=subprocess.PIPE).stderr
+    assert said == b""
 
 
 # --- Memory ---------------------------------------------------------------------

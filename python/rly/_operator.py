@@ -63,25 +63,15 @@ def guarded(work):
     return run
 
 
-def fitted(given, dtype):
-    """A number takes the dtype, as numpy makes 2 * np.int32(1) an int64; but no
-    integer loses bits, and arrays are never converted."""
-    if (given.ndim or given.dtype == dtype
-            or not np.can_cast(given.dtype, dtype, "same_kind")):
-        return given
-    made = given.astype(dtype)
-    return made if dtype.kind == "f" or made == given else given
-
-
 def arrays_of(call, given):
-    """An array for each result of the operator: of several it gives a tuple."""
+    """What the operator gave for each of its results: for several a tuple."""
     count = call.result_count
     if count == 1:
-        return [np.asarray(given)]
+        return [given]
     if not isinstance(given, (tuple, list)) or len(given) != count:
         raise TypeError(f"the operator gave {type(given).__name__}, not a tuple "
                         f"of {count} arrays")
-    return [np.asarray(field) for field in given]
+    return given
 
 
 def callbacks(function, shape):
@@ -96,10 +86,10 @@ def callbacks(function, shape):
     def compute(call):
         for i, result in enumerate(results_of(call)):
             to = array_over(call.results[i], writable=True)
-            given = fitted(result, to.dtype)
-            if given.dtype != to.dtype or given.shape != to.shape:
-                raise TypeError(f"the operator gave {given.dtype} of shape "
-                                f"{given.shape}, not {to.dtype} of {to.shape}")
+            given = values.fit_array(result, to.dtype)
+            if given.shape != to.shape:
+                raise TypeError(f"the operator gave an array of shape "
+                                f"{given.shape}, not of {to.shape}")
             if to.size:
                 to[...] = given
 
@@ -107,7 +97,7 @@ def callbacks(function, shape):
         early.results = None
         if shape is BY_RESULT:
             early.results = arrays_of(call, function(*operands_of(call)))
-            return [result.shape for result in early.results]
+            return [np.shape(result) for result in early.results]
         found = shape(*operands_of(call))
         return [found] if call.result_count == 1 else found
 

@@ -633,11 +633,14 @@ class Session:
                 self.program.handle, function.__name__.encode())))
 
     def call_value(self, function, args):
+        t = lib.rly_value_type(function.handle)
+        count = lib.rly_type_field_count(t) - 1  # the last is the result's
+        if len(args) != count:
+            raise TypeError(f"the function takes {count} arguments, not "
+                            f"{len(args)}")
         with self.turn:
-            handles = [arg.handle if isinstance(arg, values.Value)
-                       else values.checked(self, values.array_to_c(
-                           self, values.fit_array(arg, None), True))
-                       for arg in args]
+            handles = [values.to_c(self, lib.rly_type_field(t, i), arg)
+                       for i, arg in enumerate(args)]
             return self.result(False, lib.rly_value_call, function.handle,
                                 handles)
 

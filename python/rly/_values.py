@@ -234,29 +234,46 @@ def from_c(session, handle, owned=False):
 
 # --- To rly ---------------------------------------------------------------------
 
+def fit_number(value, dtype):
+    """The dtype's element, or array, of numbers: Python's, numpy's scalars, lists
+    of both.  They take the dtype where it has them; floats are rounded."""
+    given = np.asarray(value)
+    if dtype is None or given.dtype == dtype:
+        return given
+    big = given.dtype == object  # integers beyond 64 bits, if numbers at all
+    fits = (all(isinstance(x, int) for x in given.flat) if big
+            else given.dtype.kind in "biuf")
+    try:
+        with np.errstate(all="ignore"):
+            made = given.astype(dtype) if fits else given
+    except OverflowError:
+        fits = False
+    if fits and dtype.kind == "f":
+        fits = not (~np.isfinite(made) & (big or np.isfinite(given))).any()
+    elif fits:
+        fits = np.array_equal(made, given)
+    if not fits:
+        raise TypeError(f"{value!r} is no {dtype}")
+    return made
+
+
 def fit_array(value, dtype):
-    """An array of the dtype.  Numbers and lists of numbers take it; an array of
-    another dtype is refused, as rly converts nothing by itself."""
+    """What is given to rly, or by an operator, as an array of the dtype.  An array
+    of another dtype is refused, as rly converts nothing by itself; one of no
+    dimensions is a number."""
     if type(value) is int and dtype in RANGES:
         low, high = RANGES[dtype]
-        if not low <= value <= high:
-            raise TypeError(f"{value!r} is no {dtype}")
-        return np.array(value, dtype)
+        if low <= value <= high:
+            return np.array(value, dtype)
     if value is None:  # which numpy makes a NaN
         raise TypeError(f"None is no {dtype or 'tensor'}")
-    if isinstance(value, (np.ndarray, np.generic)):
-        given = value
-    elif hasattr(value, "__dlpack__"):
-        given = np.from_dlpack(value)
-    else:
-        given = np.asarray(value, dtype)
-        if given.dtype.kind in "iu" and given.size and not np.array_equal(
-                given, np.asarray(value)):
-            raise TypeError(f"{value!r} is no {dtype}")
+    given = np.from_dlpack(value) if is_foreign(value) else value
+    if not isinstance(given, np.ndarray) or not given.ndim:
+        return fit_number(given, dtype)
     if dtype is not None and given.dtype != dtype:
         raise TypeError(f"an array of {given.dtype} is given where {dtype} "
                         "is wanted")
-    return np.asarray(given)
+    return given
 
 
 _borrowed: dict[int, object] = {}

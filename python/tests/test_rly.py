@@ -57,6 +57,43 @@ def test_no_silent_conversion():
             p.f(wrong)
 
 
+# A number takes the dtype where it has it, wherever it is given; no string is a
+# number.
+@pytest.mark.parametrize("dtype, number, becomes", [
+    ("float32", 1, 1), ("float32", 1.5, 1.5), ("float32", np.float64(1.5), 1.5),
+    ("float32", np.int64(3), 3), ("float32", float("inf"), float("inf")),
+    ("float32", True, 1), ("float32", 1e300, None), ("float32", "1", None),
+    ("float32", 2**2000, None), ("float32", 1j, None), ("float64", 2**70, 2**70),
+    ("int32", 1.0, 1), ("int32", np.int64(1), 1), ("int32", np.uint8(3), 3),
+    ("int32", 1.5, None), ("int32", 2**40, None), ("int32", np.int64(2**40), None),
+    ("uint8", -1, None), ("bool", 1, True), ("bool", 2, None)])
+def test_numbers(dtype, number, becomes):
+    p = rly.program(f"""
+        def @plain(%x: {dtype}) {{ %x }}
+        def @inside(%x: ({dtype}, int32)) {{ %x.0 }}
+        def @listed(%x: List[{dtype}]) {{ %x }}
+        def @same() {{ fn (%x: {dtype}) {{ %x }} }}
+        def @given(%f: fn (int32) -> {dtype}) {{ %f(1) }}
+        let @cell = ref(cast(0, dtype="{dtype}"));
+        param @p: {dtype};
+        def @bound() {{ @p }}
+    """)
+    cells = p.session_of_its_own.state
+
+    def through_cell(x):
+        cells["@cell"] = x
+        return cells["@cell"]
+    for way in (p.plain, lambda x: p.inside((x, 1)),
+                lambda x: p.listed([x])[0], p.same(), through_cell,
+                lambda x: p.bind(p=x).bound(), lambda x: p.given(lambda _: x)):
+        if becomes is None:
+            with pytest.raises((TypeError, rly.RunError), match=f"no {dtype}"):
+                way(number)
+        else:
+            found = way(number)
+            assert found == becomes and found.dtype == dtype
+
+
 def test_tuples_and_lists():
     p = rly.program("""
         def @swap(%p: (int32, (float32, bool))) { (%p.1, %p.0) }
@@ -209,10 +246,10 @@ def test_functions_as_arguments():
             raise KeyError("no good")
         p.fold(fails, [1])
     assert isinstance(caught.value.__cause__, KeyError)
-    with pytest.raises(rly.RunError, match="int64"):
+    with pytest.raises(rly.RunError, match="2147483648 is no int32"):
         p.fold(lambda a, b: np.int64(2**31), [1])
-    with pytest.raises(rly.RunError, match="float64"):
-        p.fold(lambda a, b: 1.0, [1])
+    with pytest.raises(rly.RunError, match="1.5 is no int32"):
+        p.fold(lambda a, b: 1.5, [1])
     with pytest.raises(TypeError, match="takes tensors, and gives one"):
         p.pairs(lambda pair: pair[0])
     with pytest.raises(TypeError, match="is wanted"):

@@ -2,7 +2,7 @@
 """Files in memory: a mapping of paths to bytes in place of the system's files."""
 import itertools
 
-from ._library import ffi, lasting, lib
+from ._library import ffi, lasting, lib, raised
 
 _lent: dict[int, object] = {}
 _tickets = itertools.count(1)
@@ -15,17 +15,29 @@ def _release(owner, lent=_lent, cast=ffi.cast):
 
 
 def _bytes_of(content):
-    return content.encode() if isinstance(content, str) else bytes(content)
+    return (content.encode() if isinstance(content, str)
+            else bytes(memoryview(content)))
+
+
+def _guarded(work):
+    """A callback's body: what it raises is kept for the call to raise."""
+    def run(_, path, *more):
+        try:
+            return work(ffi.string(path).decode(), *more)
+        except BaseException as error:
+            raised.own = error
+            return lib.RLY_FILE_NONE
+    return run
 
 
 def attach(context, files):
     """Reads look into the mapping, then at the system; writes go into it.  Gives
     what must live as long as the context."""
 
-    @ffi.callback("rly_file(void *, const char *, rly_bytes *)",
-                  error=lib.RLY_FILE_NONE)
-    def read(_, path, out):
-        content = files.get(ffi.string(path).decode())
+    @ffi.callback("rly_file(void *, const char *, rly_bytes *)")
+    @_guarded
+    def read(path, out):
+        content = files.get(path)
         if content is None:
             return lib.RLY_FILE_OF_SYSTEM
         data = ffi.from_buffer(_bytes_of(content))
@@ -35,10 +47,10 @@ def attach(context, files):
         out.release, out.owner = _release, ffi.cast("void *", ticket)
         return lib.RLY_FILE_DONE
 
-    @ffi.callback("rly_file(void *, const char *, const void *, size_t)",
-                  error=lib.RLY_FILE_NONE)
-    def write(_, path, data, size):
-        files[ffi.string(path).decode()] = bytes(ffi.buffer(data, size))
+    @ffi.callback("rly_file(void *, const char *, const void *, size_t)")
+    @_guarded
+    def write(path, data, size):
+        files[path] = bytes(ffi.buffer(data, size))
         return lib.RLY_FILE_DONE
 
     lib.rly_context_set_files(context, ffi.new(

@@ -10,6 +10,7 @@ import ctypes
 import ctypes.util
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,19 @@ KINDS = {lib.RLY_REFUSED: Refused, lib.RLY_RUNTIME: RunError,
          lib.RLY_INCOMPLETE: Refused, lib.RLY_MISUSE: Misuse}
 
 
+# What callbacks of this thread raised, which is kept until the call that they
+# belong to has returned: `error` is the cause of a run's error, `own` comes
+# through as it is.
+raised = threading.local()
+
+
+def take_raised(name):
+    """What was kept by that name, once; or None."""
+    error = getattr(raised, name, None)
+    setattr(raised, name, None)
+    return error
+
+
 def failure(status, context, session=None):
     """The exception for a status, with what was reported, which is cleared."""
     import json
@@ -159,6 +173,9 @@ def failure(status, context, session=None):
         lines = lib.rly_diagnostics_json(context)
         lib.rly_diagnostics_clear(context)
     text, lines = take_text(context, text), take_text(context, lines)
+    own = take_raised("own")
+    if own is not None:
+        return own
     diagnostics = [json.loads(line) for line in (lines or "").splitlines()]
     name = text_of(lib.rly_status_name(status))
     return KINDS[status]((text or name).rstrip(), diagnostics)

@@ -17,19 +17,11 @@ from typing import Any
 import numpy as np
 
 from . import _values as values
-from ._library import ffi, lib
+from ._library import ffi, lib, raised
 
 # The function is to be called for the result's shape, too.
 BY_RESULT = object()
 
-# What an operator of this thread raised last: the cause of the error to come.
-raised = threading.local()
-
-
-def take_cause():
-    """The exception behind a run's failure, once; or None."""
-    cause, raised.error = getattr(raised, "error", None), None
-    return cause
 
 def array_over(operand, writable=False):
     dtype = values.dtype_of(operand.dtype)

@@ -14,7 +14,8 @@ from . import _files
 from . import _operator as operators
 from . import _tools
 from . import _values as values
-from ._library import Misuse, attach_log, failure, ffi, lib, take_text, text_of
+from ._library import (Error, Misuse, attach_log, failure, ffi, lib,
+                       take_raised, take_text, text_of)
 
 MISUSE, TENSOR, NULL = lib.RLY_MISUSE, lib.RLY_TENSOR, ffi.NULL
 call_arrays = lib.rly_session_call_arrays
@@ -156,6 +157,7 @@ class Program:
     def check(self, status):
         if status != lib.RLY_OK:
             raise failure(status, self.context)
+        take_raised("own")  # of a file that could be done without
 
     def add(self, text, path="<text>"):
         """Adds definitions and expressions."""
@@ -586,7 +588,9 @@ class Session:
             count = lib.rly_session_diagnostic_count(self.handle)
             status = lib.RLY_REFUSED if count else MISUSE
         error = failure(status, self.context, self.handle)
-        cause = operators.take_cause()
+        if not isinstance(error, Error):
+            return error
+        cause = take_raised("error")
         if cause is not None and not isinstance(cause, Exception):
             return cause  # Ctrl-C, or sys.exit(), is no error of the run
         error.__cause__ = cause
@@ -595,6 +599,7 @@ class Session:
     def check(self, status):
         if status != lib.RLY_OK:
             raise self.failure(status)
+        take_raised("own")
 
     # Calls
 

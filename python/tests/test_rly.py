@@ -486,6 +486,36 @@ def test_files_in_memory():
 
 # --- Errors -----------------------------------------------------------------------
 
+class Broken(dict):
+    def get(self, path, default=None):
+        raise OSError(f"no {path} today")
+
+    def __setitem__(self, path, data):
+        raise OSError(f"{path} is full")
+
+
+def test_what_files_raise(capfd):
+    with pytest.raises(OSError, match="no m.rly today"):
+        rly.load("m.rly", files=Broken())
+    files = {"m.rly": "let @c = ref(1f); param @w: float32 = 1f;"}
+    p = rly.load("m.rly", files=files)
+    s = p.session()
+    s.save("s.safetensors")
+    files["w.npz"] = 5  # no bytes
+    with pytest.raises(TypeError, match="int"):
+        p.bind("w.npz")
+    with pytest.raises(rly.Refused, match="other.npz"):
+        p.bind("other.npz")
+    full = rly.program("let @c = ref(1f);", files=Broken()).session()
+    with pytest.raises(OSError, match="s.safetensors is full"):
+        full.save("s.safetensors")
+    with pytest.raises(OSError, match="no s.safetensors today"):
+        full.load("s.safetensors")
+    with pytest.raises(AttributeError, match="get"):
+        rly.load("m.rly", files=3)
+    assert capfd.readouterr().err == ""
+
+
 def test_errors(tmp_path):
     with pytest.raises(rly.Refused) as caught:
         rly.program("def @main() { 1 + 2f }")

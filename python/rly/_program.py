@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs, their functions, and sessions that run them."""
+import contextlib
 import inspect
 import math
 import os
@@ -495,33 +496,34 @@ class State(MutableMapping):
     def paths(self):
         """path -> its type"""
         s = self.session
-        cells = lib.rly_session_state(s.handle)
-        if not cells:
-            raise s.failure()
-        try:
-            return {text_of(lib.rly_state_path(cells, i)):
-                    text_of(lib.rly_state_type(cells, i))
-                    for i in range(lib.rly_state_count(cells))}
-        finally:
-            lib.rly_state_free(cells)
+        with s.turn:
+            cells = lib.rly_session_state(s.handle)
+            if not cells:
+                raise s.failure()
+            try:
+                return {text_of(lib.rly_state_path(cells, i)):
+                        text_of(lib.rly_state_type(cells, i))
+                        for i in range(lib.rly_state_count(cells))}
+            finally:
+                lib.rly_state_free(cells)
 
-    def __getitem__(self, path):
+    def _get(self, path):
         s = self.session
         value = lib.rly_session_get(s.handle, path.encode())
         if not value:
             error = s.failure()
             raise KeyError(str(error)) from error
-        return values.from_c(s, value, owned=True)
+        return ffi.gc(value, lib.rly_value_free)
+
+    def __getitem__(self, path):
+        with self.session.turn:
+            return values.from_c(self.session, self._get(path))
 
     def __setitem__(self, path, new):
         s = self.session
-        old = lib.rly_session_get(s.handle, path.encode())
-        if not old:
-            error = s.failure()
-            raise KeyError(str(error)) from error
-        old = ffi.gc(old, lib.rly_value_free)
-        value = values.to_c(s, lib.rly_value_type(old), new)
-        s.check(lib.rly_session_set(s.handle, path.encode(), value))
+        with s.turn:
+            value = values.to_c(s, lib.rly_value_type(self._get(path)), new)
+            s.check(lib.rly_session_set(s.handle, path.encode(), value))
 
     def __delitem__(self, path):
         raise TypeError("a program's cells cannot be removed")
@@ -544,17 +546,24 @@ class Turn:
     def __init__(self, handle):
         lock = threading.Lock()
         self.acquire, self.release = lock.acquire, lock.release
-        self.handle = handle
+        self.handle, self.owner = handle, None
 
     def __enter__(self):
         if not self.acquire(False):
             raise Misuse("the session is at work in another thread, or this is "
                          "a callback of it")
+        self.owner = threading.get_ident()
 
     def __exit__(self, kind, *_):
         if kind is KeyboardInterrupt:  # nobody reads what the run reported
             lib.rly_session_diagnostics_clear(self.handle)
+        self.owner = None
         self.release()
+
+    def look(self):
+        """A turn to look at values, which callbacks of the session may, too."""
+        return (contextlib.nullcontext()
+                if self.owner == threading.get_ident() else self)
 
 
 class Session:
@@ -685,9 +694,11 @@ class Session:
                 yield self.call(f, *args)
                 continue
             pair = self.call(f, *args, state, raw=True)
-            state = values.Value(self, lib.rly_value_field(pair.handle, 1))
-            yield values.from_c(self, lib.rly_value_field(pair.handle, 0),
-                                owned=True)
+            with self.turn:
+                state = values.Value(self, lib.rly_value_field(pair.handle, 1))
+                y = values.from_c(self, lib.rly_value_field(pair.handle, 0),
+                                  owned=True)
+            yield y
 
     def interrupt(self):
         """Stops the run under way, from any thread."""
@@ -697,23 +708,29 @@ class Session:
 
     def fork(self, **options):
         """A session that goes on from here on its own."""
-        return Session(self.program, **options, handle=lambda o:
-                       lib.rly_session_fork(self.handle, o))
+        with self.turn:
+            return Session(self.program, **options, handle=lambda o:
+                           lib.rly_session_fork(self.handle, o))
 
     def snapshot(self):
-        snapshot = lib.rly_session_snapshot(self.handle)
-        if not snapshot:
-            raise self.failure()
-        return ffi.gc(snapshot, lib.rly_snapshot_free)
+        with self.turn:
+            snapshot = lib.rly_session_snapshot(self.handle)
+            if not snapshot:
+                raise self.failure()
+            return ffi.gc(snapshot, lib.rly_snapshot_free)
 
     def restore(self, snapshot):
-        self.check(lib.rly_session_restore(self.handle, snapshot))
+        with self.turn:
+            self.check(lib.rly_session_restore(self.handle, snapshot))
 
     def reset(self):
-        self.check(lib.rly_session_reset(self.handle))
+        with self.turn:
+            self.check(lib.rly_session_reset(self.handle))
 
     def save(self, path):
-        self.check(lib.rly_session_save(self.handle, os.fsencode(path)))
+        with self.turn:
+            self.check(lib.rly_session_save(self.handle, os.fsencode(path)))
 
     def load(self, path):
-        self.check(lib.rly_session_load(self.handle, os.fsencode(path)))
+        with self.turn:
+            self.check(lib.rly_session_load(self.handle, os.fsencode(path)))

@@ -67,12 +67,16 @@ class Value:
 
     @property
     def type(self):
-        return take_text(self.session.context,
-                         lib.rly_value_type_text(self.handle))
+        return self._text(lib.rly_value_type_text)
 
     def get(self):
         """The value in Python's terms."""
-        return from_c(self.session, self.handle)
+        with self.session.turn.look():
+            return from_c(self.session, self.handle)
+
+    def _text(self, function):
+        with self.session.turn.look():
+            return take_text(self.session.context, function(self.handle))
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None,
                    copy=None):
@@ -81,16 +85,17 @@ class Value:
         if not copy:
             return _dlpack.give(self.handle)
         a = ffi.new("rly_array *")
-        if not lib.rly_value_array(self.handle, a):
-            raise BufferError(text_of(lib.rly_misuse()))
-        return _dlpack.give(checked(self.session, lib.rly_value_of_array(
-            self.session.handle, a, ffi.NULL, ffi.NULL)))
+        with self.session.turn.look():
+            if not lib.rly_value_array(self.handle, a):
+                raise BufferError(text_of(lib.rly_misuse()))
+            return _dlpack.give(checked(self.session, lib.rly_value_of_array(
+                self.session.handle, a, ffi.NULL, ffi.NULL)))
 
     def __dlpack_device__(self):
         return _dlpack.CPU, 0
 
     def __repr__(self):
-        return take_text(self.session.context, lib.rly_value_text(self.handle))
+        return self._text(lib.rly_value_text)
 
 
 class Function(Value):

@@ -785,6 +785,45 @@ def test_a_session_serves_one_thread():
     assert s.loop(-1) == 0
 
 
+def test_a_busy_session_is_misuse():
+    p = rly.program("""
+        let @c = ref(1f);
+        def @forever(%n: int32) -> int32 { @forever(%n) }
+        def @pair(%x: float32) { (%x, [%x]) }
+        def @adder(%k: float32) { fn (%x: float32) { %x + %k } }
+        def @step(%x: float32, %s: float32) { (%x + %s, %s + 1f) }
+        def @first() { 0f }
+    """)
+    s = p.session()
+    snapshot, kept, add = s.snapshot(), s.pair(1, raw=True), s.adder(1)
+    steps = s.stream([1, 2], step="step", init="first")
+    assert next(steps) == 1
+
+    def run():
+        with pytest.raises(rly.Interrupted):
+            s.forever(1)
+    thread = threading.Thread(target=run)
+    thread.start()
+    while s.turn.owner is None:  # taking the turn would refuse it to the thread
+        time.sleep(0.001)
+    ways = [lambda: s.pair(1), lambda: s.state["@c"], lambda: "@c" in s.state,
+            lambda: s.state.update({"@c": 2}), lambda: list(s.state), s.fork,
+            s.snapshot, lambda: s.restore(snapshot), s.reset, s.run,
+            lambda: s.save("s.safetensors"), lambda: s.load("s.safetensors"),
+            kept.get, lambda: kept.type, lambda: repr(kept), lambda: add(1)]
+    try:
+        for way in ways:
+            with pytest.raises(rly.Misuse, match="at work"):
+                way()
+    finally:
+        while thread.is_alive():
+            s.interrupt()
+            thread.join(0.01)
+    assert next(steps) == 3 and kept.get()[0] == 1
+    with pytest.raises(KeyError, match="nothing"):
+        s.state["@nothing"]
+
+
 def test_ctrl_c():
     # Whoever runs this in the background may have it ignore the signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,7 +11,10 @@
  * tuple or a data type with one inside.  The type of F may become
  * known late: its parameters are handed on at once, and the types that depend
  * on what they are wait for a constraint. */
+#include "ir/foreign.h"
 #include "types/infer.h"
+
+#include <string.h>
 
 /* --- T' ------------------------------------------------------------------ */
 
@@ -207,9 +210,13 @@ static Why argument(Infer *in, const Expr *e, int i) {
 }
 
 void form_takes_function(Infer *in, const Expr *e, Ty **args) {
+  const char *name = op_info(e->call.callee->op)->name;
   Diag *d = diag_error(in->p->diags, E0205, e->args[0]->span,
-                       "`%s` takes a function: this is %s",
-                       op_info(e->call.callee->op)->name, ty_text(in, args[0]));
+                       "`%s` takes a function: this is %s", name,
+                       ty_text(in, args[0]));
+  /* grad(@f(%x)) is meant to be grad(@f)(%x). */
+  const char *hint = foreign_hint(name, strlen(name), FOREIGN_COUNT);
+  if (hint && e->args[0]->kind == EX_CALL) diag_hint(d, "%s", hint);
   for (int i = 1; i < e->count; i++) {
     if (ty_head(args[i])->kind != K_FN) continue;
     diag_hint(d, "the function comes first");

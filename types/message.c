@@ -462,6 +462,10 @@ void report_rule(Infer *in, Constraint *c, const RuleCall *call) {
   if (c->operands && k >= 0 && k < c->count) note_operand(in, d, c, k);
   if (may_follow(in, d, c, call, i, k)) return;
   bool no_tensor = call->code == E0212 && shown;
+  if (no_tensor && is_list(c)) {
+    diag_hint(d, "a list of what is no tensor is written List[...]");
+    return;
+  }
   if (no_tensor && hint_no_tensor(in, d, c->args[i])) return;
   if (call->hint) diag_hint(d, "%s", call->hint);
 }
@@ -544,7 +548,9 @@ void report_stuck(Infer *in, Constraint *c) {
                          "the types of the function that `%s` differentiates "
                          "are not known",
                          c->op->name);
-    diag_hint(d, "annotate its parameters: fn (%%x: float32) { ... }");
+    diag_hint(d,
+              "annotate its parameters and its result: "
+              "fn (%%x: float32) -> float32 { ... }");
     return;
   }
   if (c->kind == C_LEAVES) {

@@ -166,7 +166,7 @@ def errors(host):
     raises(rly.Interrupted, "E0704", lambda: stopped.said(1), "interrupted")
     raises(AttributeError, "@none", lambda: s.none(1), "no function")
     raises(TypeError, "step()", lambda: s.step(1, 2), "a wrong number")
-    raises(TypeError, "float64", lambda: s.step(np.ones(())), "a wrong dtype")
+    raises(TypeError, "float64", lambda: s.step(np.ones(1)), "a wrong dtype")
     raises(rly.Refused, "E0207", lambda: p.add("1 + 1f;"), "a wrong text")
     raises(rly.Refused, "E0501", lambda: p.add_file("/none.rly"), "no file")
     raises(rly.Refused, "gain", lambda: rly.program(TEXT.replace(

@@ -14,8 +14,8 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
 import {called} from './called.mjs';
-import {DATA, body_of, data_of, data_section, functions, module_of, sections,
-        segments} from './module.mjs';
+import {DATA, body_of, data_of, data_section, functions, joined, module_of,
+        sections, segments} from './module.mjs';
 import {with_stubs} from './placeholders.mjs';
 
 // What clang's code for wasm32 needs, and what engines of today all have.
@@ -44,6 +44,23 @@ function divided(list, ranges) {
     put(without, done, end);
   }
   return [within, without];
+}
+
+// Segments of the first module that lie close together, as one.  Between them
+// are zeros, as there are until the second module fills that in: where a string
+// ends, or where data of the second is.  The head of a segment takes more bytes
+// of a packed module than they do.
+function gathered(list) {
+  const NEAR = 24; // larger gaps make the module larger than the heads
+  const runs = [];
+  for (const s of list.sort((a, b) => a.at - b.at)) {
+    const run = runs.at(-1);
+    if (run && s.at - run.end <= NEAR)
+      run.parts.push(new Uint8Array(s.at - run.end), s.bytes);
+    else runs.push({at: s.at, parts: [s.bytes]});
+    runs.at(-1).end = s.at + s.bytes.length;
+  }
+  return runs.map(({at, parts}) => ({at, bytes: joined(...parts)}));
 }
 
 // What two links of a program have in common if one can tell of the other.
@@ -76,7 +93,12 @@ async function split(whole, relocs, first, later, folder) {
   const rest = sections(readFileSync(path('later.wasm')));
   writeFileSync(path('later.wasm'), module_of([...rest, data_section(there)]));
 
-  tool('wasm-opt', '-Oz', path('first.wasm'), '-o', first);
+  // It cuts segments where there are zeros, so they are gathered afterwards.
+  tool('wasm-opt', '-Oz', path('first.wasm'), '-o', path('small.wasm'));
+  const small = sections(readFileSync(path('small.wasm')));
+  const held = small.find((s) => s.id === DATA);
+  held.body = data_section(gathered(segments(held.body))).body;
+  writeFileSync(first, module_of(small));
   tool('wasm-opt', '-Oz', path('later.wasm'), '-o', later);
   const size = (of) => of.reduce((n, s) => n + s.bytes.length, 0);
   const kept = numbers.filter((n) => n).length;

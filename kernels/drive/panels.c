@@ -488,9 +488,8 @@ static Matrix own_matrix(DType dtype, float *data, int64_t columns) {
 }
 
 /* Rows of a transposed matrix lie side by side, and each step of k is another
- * line of memory, often in the same set of the cache; which is worth a copy
- * when many panels read it. */
-static bool is_worth_turning(const Product *p) {
+ * line of memory, often in the same set of the cache. */
+bool product_turns(const Product *p) {
   enum { APART = 256, ROWS = 32, MOST = 1 << 24 };
   return is_own(p->a.dtype) && p->a.row_step == 1 &&
          p->a.column_step >= APART && p->m >= ROWS && p->k >= ROWS &&
@@ -545,6 +544,6 @@ bool product_by_panels(OpCall *call, const Product *p) {
   if (packed) panels.backwards = pack_backwards(packed);
   if (!is_own(p->a.dtype) || !is_own(p->out.dtype))
     return run_converted(call, p, &panels);
-  if (is_worth_turning(p)) return run_turned(call, p, &panels);
+  if (product_turns(p)) return run_turned(call, p, &panels);
   return product_of_panels(call, p, &panels);
 }

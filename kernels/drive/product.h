@@ -48,6 +48,10 @@ enum { COLUMNS_FEW = GROUP / 2 };
  * accumulated in. */
 Panels panels_of_matrix(const Matrix *b);
 
+/* Is a a transposed matrix that so many panels read that a copy with contiguous
+ * rows is worth its time? */
+bool product_turns(const Product *p);
+
 /* Multiplies 32-bit operands; p->b is not read.  False when `stop` was set. */
 bool product_of_panels(const OpCall *call, const Product *p, const Panels *b);
 

@@ -1,16 +1,18 @@
 /* Products and sums over rows that lie in several tensors (kernels/rows.h).
  *
- *   a' b    is summed up DEPTH rows at a time.  Those of a are transposed into
- *           one scratch matrix, those of b become panels where a region needs
- *           them, and the tiles go on from the sums of the rows before, which
- *           changes no bit: a sum is one chain over the rows.
+ *   a' b    is summed up DEPTH rows at a time.  Those of a are joined in one
+ *           scratch matrix, transposed where many panels read it; those of b
+ *           become panels where a region needs them, and the tiles go on from
+ *           the sums of the rows before, which changes no bit: a sum is one
+ *           chain over the rows.
  *   sum     PARTS partial sums, row r in part r % PARTS, folded in halves: the
  *           order of ref/reduce_body.h.
  *
- * Threads share the rows that are transposed, the panels of a product, and the
+ * Threads share the rows of a that are copied, the panels of a product, and the
  * partial sums. */
 #include "kernels/rows.h"
 
+#include "kernels/drive/elementwise.h"
 #include "kernels/drive/move.h"
 #include "kernels/drive/product.h"
 #include "kernels/kernel.h"
@@ -114,47 +116,55 @@ static void fill_from_rows(const void *source, int64_t k, int n, int64_t column,
            (size_t)(width - columns) * sizeof *panel);
 }
 
-/* The transpose of n rows from `row` on.  Blocks of few rows are joined first,
- * some rows at a time, since the copy that transposes works on squares; each
- * thread has a stage of STAGE rows for that. */
+/* The scratch matrix of n rows of a from `row` on: their transpose, or the rows
+ * themselves, further apart than they are long, so that the elements of a
+ * column never share one set of the cache.  Blocks of few rows are joined
+ * before they are transposed, some rows at a time, since the copy that
+ * transposes works on squares; each thread has a stage of STAGE rows for
+ * that. */
 enum { STAGE = 64, SQUARE = 16 };
 
-typedef struct Turning {
+typedef struct Scratch {
   const OpCall *call;
   const Rows *rows;
   int64_t row, n;
-  float *stages, *to;
-} Turning;
+  float *stages;
+  Matrix to; /* the transpose, as the product takes it: columns by rows */
+} Scratch;
+
+static float *scratch_column(const Scratch *s, int64_t row) {
+  return (float *)s->to.data + row * s->to.column_step;
+}
 
 /* Pieces are of STAGE rows. */
-static bool turn_share(const void *data, const Share *share) {
-  const Turning *t = data;
-  const Rows *rows = t->rows;
-  int64_t end = share->to * STAGE < t->n ? share->to * STAGE : t->n;
-  float *stage = t->stages + share->worker * STAGE * rows->columns;
-  bool few = rows->count < SQUARE * rows->blocks.count;
+static bool scratch_share(const void *data, const Share *share) {
+  const Scratch *s = data;
+  const Rows *rows = s->rows;
+  int64_t end = share->to * STAGE < s->n ? share->to * STAGE : s->n;
+  float *stage = s->stages + share->worker * STAGE * rows->columns;
+  bool few = s->to.row_step != 1 && rows->count < SQUARE * rows->blocks.count;
   for (int64_t at = share->from * STAGE; at < end; at += STAGE) {
     int64_t count = end - at < STAGE ? end - at : STAGE;
-    if (op_stopped(t->call)) return false;
+    if (op_stopped(s->call)) return false;
     if (!few) {
-      copy_rows(rows, t->row + at, count, 0, rows->columns, t->to + at, 1,
-                t->n);
+      copy_rows(rows, s->row + at, count, 0, rows->columns,
+                scratch_column(s, at), s->to.column_step, s->to.row_step);
       continue;
     }
-    copy_rows(rows, t->row + at, count, 0, rows->columns, stage, rows->columns,
+    copy_rows(rows, s->row + at, count, 0, rows->columns, stage, rows->columns,
               1);
     int64_t shape[] = {count, rows->columns};
     Tensor from = tensor_on_data(DT_FLOAT32, 2, shape, stage);
-    Tensor into = tensor_on_data(DT_FLOAT32, 2, shape, t->to + at);
-    into.strides[0] = 1;
-    into.strides[1] = t->n;
+    Tensor into = tensor_on_data(DT_FLOAT32, 2, shape, scratch_column(s, at));
+    into.strides[0] = s->to.column_step;
+    into.strides[1] = s->to.row_step;
     tensor_copy_into(&into, &from);
   }
   return true;
 }
 
-/* How many threads turn n rows, by the time that an element takes. */
-static int turn_threads(const OpCall *call, const Rows *rows, int64_t n) {
+/* How many threads copy n rows, by the time that an element takes. */
+static int scratch_threads(const OpCall *call, const Rows *rows, int64_t n) {
   enum { PICOSECONDS = 500 };
   double time = 1e-3 * PICOSECONDS * (double)n * (double)rows->columns;
   return parallel_threads(call, (n + STAGE - 1) / STAGE, time);
@@ -164,9 +174,10 @@ static int turn_threads(const OpCall *call, const Rows *rows, int64_t n) {
  * stand there. */
 static bool multiply(const OpCall *call, Product *p, const Rows *a,
                      const Rows *b) {
-  int64_t depth = a->count < DEPTH ? a->count : DEPTH;
-  int threads = turn_threads(call, a, depth);
-  size_t bytes = (size_t)(p->m * (depth + threads * STAGE)) * sizeof(float);
+  int64_t depth = a->count < DEPTH ? a->count : DEPTH, apart = p->m + GROUP;
+  int threads = scratch_threads(call, a, depth);
+  size_t bytes =
+      (size_t)(apart * depth + p->m * threads * STAGE) * sizeof(float);
   float *room = mem_alloc_aligned(call->heap->mem, bytes);
   if (!room) return false;
   bool ok = true, more = p->more;
@@ -175,23 +186,34 @@ static bool multiply(const OpCall *call, Product *p, const Rows *a,
     Panels panels = {.fill = fill_from_rows, .source = &source};
     p->k = a->count - row < depth ? a->count - row : depth;
     p->more = more || row > 0;
-    p->a = (Matrix){DT_FLOAT32, (char *)room, p->k, 1};
-    Turning turning = {call, a, row, p->k, room + p->m * depth, room};
-    ok = parallel_run(call, threads, (p->k + STAGE - 1) / STAGE, turn_share,
-                      &turning) &&
+    p->a = (Matrix){DT_FLOAT32, (char *)room, 1, apart};
+    if (product_turns(p)) p->a = (Matrix){DT_FLOAT32, (char *)room, p->k, 1};
+    Scratch scratch = {call, a, row, p->k, room + apart * depth, p->a};
+    ok = parallel_run(call, threads, (p->k + STAGE - 1) / STAGE, scratch_share,
+                      &scratch) &&
          product_of_panels(call, p, &panels);
   }
   mem_free_aligned(call->heap->mem, room, bytes);
   return ok;
 }
 
-/* out' = b' a, which has the same sums, where that transposes fewer elements:
- * those of b instead of a's, and the result; or where a panel of out's columns
- * would be mostly empty. */
+/* The work beside the multiply-adds that are asked for, in elements that are
+ * transposed: rows of a, where the product turns them, and multiply-adds with
+ * the zeros that fill up a panel's last group. */
+static double work_beside(int64_t m, int64_t n, int64_t rows) {
+  enum { MULTIPLY_ADDS = 16 }; /* in the time that one element takes */
+  Product p = {.m = m, .n = n, .k = rows, .a = {DT_FLOAT32, NULL, 1, m}};
+  int64_t zeros = (GROUP - n % GROUP) % GROUP;
+  return (double)m * (double)rows *
+         ((product_turns(&p) ? 1 : 0) + (double)zeros / MULTIPLY_ADDS);
+}
+
+/* out' = b' a, which has the same sums, where that takes less work, with the
+ * result to be transposed. */
 static bool is_worth_swapping(const Product *p, int64_t rows) {
   return p->n < p->m &&
-         (p->n < COLUMNS_FEW ||
-          (double)p->m * (double)p->n < (double)(p->m - p->n) * (double)rows);
+         (double)p->m * (double)p->n + work_beside(p->n, p->m, rows) <
+             work_beside(p->m, p->n, rows);
 }
 
 /* Copies n x m numbers, row by row, to their transpose or from there. */
@@ -262,16 +284,20 @@ Tensor *rows_product(const OpCall *call, Tensor *before, RowBlocks a,
 
 typedef struct Summing {
   const OpCall *call;
+  StripFn add;
   RowBlocks blocks;
   int64_t n;     /* columns */
   int64_t first; /* the number of the first row */
   float *parts;  /* PARTS rows */
 } Summing;
 
-static void add_row(float *to, const Tensor *t, int64_t row, int64_t n) {
+static void add_row(const Summing *s, float *to, const Tensor *t, int64_t row) {
   const float *x = (const float *)t->data + row * t->strides[0];
-  int64_t step = t->strides[1];
-  for (int64_t j = 0; j < n; j++) to[j] += x[j * step];
+  s->add(&(Strip){.n = s->n,
+                  .out = (char *)to,
+                  .out_step = 1,
+                  .in = {(char *)to, (const char *)x},
+                  .step = {1, t->strides[1]}});
 }
 
 /* Pieces are partial sums, each of every PARTS-th row. */
@@ -284,7 +310,7 @@ static bool sum_share(const void *data, const Share *share) {
     for (int64_t row = 0; row < t->shape[0]; row++, r++) {
       int64_t part = r % PARTS;
       if (part >= share->from && part < share->to)
-        add_row(s->parts + part * s->n, t, row, s->n);
+        add_row(s, s->parts + part * s->n, t, row);
     }
   }
   return true;
@@ -302,7 +328,12 @@ bool rows_sum_add(const OpCall *call, RowsSum *sum, RowBlocks x) {
   int64_t shape[] = {PARTS, x.of[0]->shape[1]};
   if (!sum->parts) sum->parts = tensor_zeros(call->heap, DT_FLOAT32, 2, shape);
   if (!sum->parts) return false;
-  Summing summing = {call, x, shape[1], sum->rows, (float *)sum->parts->data};
+  Summing summing = {.call = call,
+                     .add = strip_of(OP_ADD, DT_FLOAT32),
+                     .blocks = x,
+                     .n = shape[1],
+                     .first = sum->rows,
+                     .parts = (float *)sum->parts->data};
   for (int64_t i = 0; i < x.count; i++) sum->rows += x.of[i]->shape[0];
   return parallel_run(call, sum_threads(call, x), PARTS, sum_share, &summing);
 }

@@ -127,7 +127,6 @@ typedef struct StretchSite {
   int saved_count;
   const int *saved;       /* values that the reverse sweep reads, ascending */
   uint64_t saved_objects; /* bit i: value saved[i] is no scalar */
-  bool gives_scalars;     /* all results are */
   Cell *none;             /* the record of a run in which nothing varies */
   Span span;
   StretchRule *_Atomic rules; /* added to under the lock */

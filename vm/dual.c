@@ -14,7 +14,8 @@ const Tensor *dual_tensor(Value v) {
 }
 
 bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out) {
-  Cell *c = pool_alloc(&s->store.heap.pool, sizeof(Cell) + 3 * sizeof(Value));
+  Cell *c = pool_alloc(&s->store.heap.pool,
+                       sizeof(Cell) + DUAL_FIELDS * sizeof(Value));
   if (!c) return false;
   c->fields[0] = primal;
   dual_set(c, record, index);

@@ -24,14 +24,19 @@ static inline int order_level(uint64_t order) {
 /* --- Duals -------------------------------------------------------------- */
 
 static inline bool is_dual(Value v) { return v.obj->size != SIZE_TENSOR; }
-static inline Value dual_primal(Value v) { return v.cell->fields[0]; }
-static inline Cell *dual_record(Value v) { return v.cell->fields[1].cell; }
-/* Its last field: of which level the record is, and which of its results. */
+/* Its fields; the place is of which level the record is, and which of its
+ * results. */
+enum { DUAL_PRIMAL, DUAL_RECORD, DUAL_PLACE, DUAL_FIELDS };
+
+static inline Value dual_primal(Value v) { return v.cell->fields[DUAL_PRIMAL]; }
+static inline Cell *dual_record(Value v) {
+  return v.cell->fields[DUAL_RECORD].cell;
+}
 static inline int dual_level(Value v) {
-  return order_level(v.cell->fields[2].bits);
+  return order_level(v.cell->fields[DUAL_PLACE].bits);
 }
 static inline uint64_t dual_index(Value v) {
-  return order_number(v.cell->fields[2].bits);
+  return order_number(v.cell->fields[DUAL_PLACE].bits);
 }
 /* The tensor at the bottom: borrowed. */
 const Tensor *dual_tensor(Value v);
@@ -119,9 +124,9 @@ static inline int record_level(Cell *r) { return order_level(record_order(r)); }
  * alone. */
 static inline void dual_set(Cell *dual, Cell *record, int index) {
   int level = record ? record_level(record) : 0;
-  dual->obj = (Obj){.count = 1, .size = 3, .mask = record ? 3 : 1};
-  dual->fields[1].cell = record;
-  dual->fields[2].bits = order_at(level, (uint64_t)index);
+  dual->obj = (Obj){.count = 1, .size = DUAL_FIELDS, .mask = record ? 3 : 1};
+  dual->fields[DUAL_RECORD].cell = record;
+  dual->fields[DUAL_PLACE].bits = order_at(level, (uint64_t)index);
 }
 
 /* `v` below the levels above `level`: borrowed. */

@@ -123,6 +123,7 @@ typedef struct LoopCache {
     Cell *record;   /* NULL: the input is a constant */
     uint64_t place; /* the last field of its Dual */
   } inputs[STRETCH_INPUTS];
+  uint32_t scalar_inputs, scalar_outs; /* a bit for each that is one */
   uint8_t reused[STRETCH_OUTS];   /* the input whose Dual becomes the result's;
                                      NOT_REUSED: that is bits */
   uint8_t wasted[STRETCH_INPUTS]; /* recurring inputs whose Duals are left */

@@ -110,11 +110,12 @@ static bool keep_dead(Session *s, Cell *dual) {
 static bool revive_dead(Session *s, DType dtype, Value bits, Cell *record,
                         int index, Value *out) {
   int i = s->dead_count - 1;
-  while (i >= 0 && s->dead_duals[i]->fields[0].tensor->dtype != dtype) i--;
+  while (i >= 0 && s->dead_duals[i]->fields[DUAL_PRIMAL].tensor->dtype != dtype)
+    i--;
   if (i < 0) return false;
   Cell *dual = s->dead_duals[i];
   s->dead_duals[i] = s->dead_duals[--s->dead_count];
-  set_scalar(dual->fields[0].tensor, bits);
+  set_scalar(dual->fields[DUAL_PRIMAL].tensor, bits);
   obj_keep(&record->obj);
   dual_set(dual, record, index);
   out->cell = dual;
@@ -137,7 +138,7 @@ static Value take_primal(Session *s, const Type *type, Value value,
   if (dies && scalar && keep_dead(s, value.cell)) return bits;
   if (dies) {
     pool_free(&s->store.heap.pool, value.cell,
-              sizeof(Cell) + 3 * sizeof(Value));
+              sizeof(Cell) + DUAL_FIELDS * sizeof(Value));
     if (scalar) tensor_drop(&s->store.heap, primal.tensor);
   } else {
     if (!scalar) obj_keep(primal.obj);

@@ -97,7 +97,7 @@ static inline void set_scalar(const Tensor *t, Value bits) {
 
 /* May the scalar below a Dual be written over? */
 static inline bool scalar_is_ours(const Cell *dual) {
-  const Tensor *t = dual->fields[0].tensor;
+  const Tensor *t = dual->fields[DUAL_PRIMAL].tensor;
   return obj_unshared(&t->obj) && buffer_writable(t->buffer);
 }
 

@@ -4,23 +4,34 @@
  *
  * Then all is known: which inputs are results of the step before and which are
  * the same in all steps, and where the record keeps what this step saves.  The
- * Duals of the inputs that end here become those of the results, so that a step
- * makes no object and frees none. */
+ * Duals of the inputs that end here become those of the results, and those of
+ * scalars keep their tensors, so that a step makes no object and frees none but
+ * the tensors of its operators. */
 #include "vm/stretch.h"
 
 /* --- Filling the cache ---------------------------------------------------- */
 
-/* Each result of floats takes over the Dual of a recurring input of its dtype;
- * what is left is wasted.  False: there are too few. */
+/* May the Dual of a value of one type become that of one of the other?  With a
+ * scalar it keeps the tensor that holds its bits. */
+static bool may_reuse(const Type *from, const Type *to) {
+  bool scalar = type_is_scalar(to);
+  return type_is_scalar(from) == scalar &&
+         (!scalar || from->dtype == to->dtype);
+}
+
+/* Each result of floats takes over the Dual of a recurring input; what is left
+ * is wasted.  False: there are too few. */
 static bool match_results(LoopCache *c, const Stretch *stretch) {
   memcpy(c->wasted, c->recurring, sizeof c->wasted);
   c->wasted_count = c->recurring_count;
+  c->scalar_outs = 0;
   for (int k = 0; k < stretch->out_count; k++) {
     const Type *type = stretch->types[stretch->outs[k]];
+    if (type_is_scalar(type)) c->scalar_outs |= (uint32_t)1 << k;
     c->reused[k] = NOT_REUSED;
     if (!is_float_tensor(type)) continue;
     int j = c->wasted_count - 1;
-    while (j >= 0 && stretch->types[c->wasted[j]]->dtype != type->dtype) j--;
+    while (j >= 0 && !may_reuse(stretch->types[c->wasted[j]], type)) j--;
     if (j < 0) return false;
     c->reused[k] = c->wasted[j];
     c->wasted[j] = c->wasted[--c->wasted_count];
@@ -30,7 +41,6 @@ static bool match_results(LoopCache *c, const Stretch *stretch) {
 
 void loop_fill(Session *s, const StretchSite *site, Cell *record) {
   LoopCache *c = &s->loop;
-  if (!site->gives_scalars) return;
   Value *f = cell_fields(record);
   c->steps = f[RECORD_STEPS].cell;
   Value *at = cell_fields(c->steps);
@@ -41,7 +51,10 @@ void loop_fill(Session *s, const StretchSite *site, Cell *record) {
   c->order = &f[RECORD_ORDER].bits;
   c->count = s->record_count;
   c->recurring_count = c->other_count = 0;
+  c->scalar_inputs = 0;
   for (int i = 0; i < n; i++) {
+    bool scalar = type_is_scalar(site->stretch->types[i]);
+    if (scalar) c->scalar_inputs |= (uint32_t)1 << i;
     bool recurs = sources[i] != SOURCE_SAME;
     Cell *of = recurs ? record : f[RECORD_ARGS + i].cell;
     uint64_t index = recurs ? sources[i] : input_index(f, n, i);
@@ -68,9 +81,10 @@ static inline bool is_next(const LoopCache *c, const Session *s,
     return false;
   for (int i = 0; i < (int)pc->b; i++) {
     Value v = regs[list[i]];
-    bool same = is_dual(v) ? dual_record(v) == c->inputs[i].record &&
-                                 v.cell->fields[2].bits == c->inputs[i].place
-                           : !c->inputs[i].record;
+    bool same = is_dual(v)
+                    ? dual_record(v) == c->inputs[i].record &&
+                          v.cell->fields[DUAL_PLACE].bits == c->inputs[i].place
+                    : !c->inputs[i].record;
     if (!same) return false;
   }
   return c->record->obj.count == c->recurring_count;
@@ -82,29 +96,41 @@ bool vm_stretch_fits(Session *s, const Value *regs, const Word *pc) {
   return true;
 }
 
-/* Begins the step if it has a place and its recurring inputs end here.  A
- * register that is read after the stretch has another reference only from here
- * on. */
-static inline bool enter(LoopCache *c, const Session *s, const Word *pc) {
-  const uint16_t *list = stretch_list(pc), *to = list + pc->b;
-  Value *regs = s->regs;
+static inline bool is_scalar_input(const LoopCache *c, int i) {
+  return c->scalar_inputs >> i & 1;
+}
+
+/* Has the step a place, and do its recurring inputs end here?  A register that
+ * is read after the stretch has another reference only from here on. */
+static bool may_enter(const LoopCache *c, const Session *s,
+                      const uint16_t *list) {
   if (c->room == 0 || again_blanks(s, c->level)) return false;
   for (int j = 0; j < c->recurring_count; j++) {
     int i = c->recurring[j];
-    Cell *dual = regs[list[i]].cell;
-    if (!obj_unshared(&dual->obj) || !scalar_is_ours(dual)) return false;
-    regs[to[i]] = scalar_bits(dual->fields[0].tensor);
-    c->held[i] = dual;
+    const Cell *dual = s->regs[list[i]].cell;
+    if (!obj_unshared(&dual->obj) ||
+        (is_scalar_input(c, i) && !scalar_is_ours(dual)))
+      return false;
   }
-  return c->entered = true;
+  return true;
+}
+
+/* A recurring input: its Dual is held, with a scalar's tensor, and without any
+ * other. */
+static inline Value take_recurring(LoopCache *c, int i, Value v) {
+  Value primal = dual_primal(v);
+  c->held[i] = v.cell;
+  if (is_scalar_input(c, i)) return scalar_bits(primal.tensor);
+  clear_field(v.cell, DUAL_PRIMAL);
+  return primal;
 }
 
 /* An input that is the same in all steps: takes the reference.  Of a tensor
  * that is no scalar the stretch gets one. */
-static inline Value take_same(Session *s, Value v) {
+static inline Value take_same(Session *s, bool scalar, Value v) {
   Value primal = is_dual(v) ? dual_primal(v) : v;
-  Value taken = primal.tensor->rank ? primal : scalar_bits(primal.tensor);
-  if (primal.tensor->rank) obj_keep(primal.obj);
+  Value taken = scalar ? scalar_bits(primal.tensor) : primal;
+  if (!scalar) obj_keep(primal.obj);
   obj_drop(&s->store, v.obj);
   return taken;
 }
@@ -112,12 +138,18 @@ static inline Value take_same(Session *s, Value v) {
 bool vm_stretch_in(Session *s, const Word *pc) {
   LoopCache *c = &s->loop;
   if (!again_look(s)) return false;
-  if (!s->continued || c->site != pc[1].data || !enter(c, s, pc))
-    return stretch_in(s, pc);
   const uint16_t *list = stretch_list(pc), *to = list + pc->b;
+  if (!s->continued || c->site != pc[1].data || !may_enter(c, s, list))
+    return stretch_in(s, pc);
+  Value *regs = s->regs;
+  c->entered = true;
+  for (int j = 0; j < c->recurring_count; j++) {
+    int i = c->recurring[j];
+    regs[to[i]] = take_recurring(c, i, regs[list[i]]);
+  }
   for (int j = 0; j < c->other_count; j++) {
     int i = c->others[j];
-    s->regs[to[i]] = take_same(s, s->regs[list[i]]);
+    regs[to[i]] = take_same(s, is_scalar_input(c, i), regs[list[i]]);
   }
   obj_keep(&c->record->obj);
   s->regs[pc->a].cell = c->record;
@@ -139,8 +171,10 @@ static inline void put_results(Session *s, const LoopCache *c,
     Value v = regs[from[k]];
     if (c->reused[k] != NOT_REUSED) {
       Cell *dual = c->held[c->reused[k]];
-      set_scalar(dual->fields[0].tensor, v);
-      dual->fields[2].bits = order_at(c->level, (uint64_t)k);
+      if (c->scalar_outs >> k & 1)
+        set_scalar(dual->fields[DUAL_PRIMAL].tensor, v);
+      else set_field(dual, DUAL_PRIMAL, v);
+      dual->fields[DUAL_PLACE].bits = order_at(c->level, (uint64_t)k);
       v.cell = dual;
     }
     regs[to[k]] = v;

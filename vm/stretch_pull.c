@@ -199,14 +199,6 @@ static bool plan_fits(const SweptStep *step) {
 
 /* --- The rule ------------------------------------------------------------- */
 
-/* A scalar that the record has as bits, as the sweep's code takes it: where
- * that is differentiated, one of floats is an object; NULL without memory. */
-static Value scalar_argument(const Sweep *w, const Type *type, Value v) {
-  if (w->dual && type_is_float_scalar(type))
-    v.tensor = tensor_from_bits(&w->s->store.heap, (DType)type->dtype, v);
-  return v;
-}
-
 /* The sum as an argument; it is zero afterwards.  Sums are bits only in plain
  * sweeps, whose code takes scalars so. */
 static Value take_sum(Sweep *w, const Taken *from) {
@@ -216,24 +208,42 @@ static Value take_sum(Sweep *w, const Taken *from) {
   return bits ? sum : sweep_argument(w, from->type, sum);
 }
 
-/* The saved values that the rule reads into the window.  Objects of a step that
- * nobody will sweep again move out of the record, so that the rule may write
- * over a tensor that it reads last; not in differentiated code, where memory
- * may run out half-way.  False without memory. */
-static bool put_saved(SweptStep *step, Value *window, int *count) {
+/* The saved values that the rule reads, scalars of floats as objects; false
+ * without memory. */
+static bool put_saved_boxed(const SweptStep *step, const Value *saved,
+                            Value *window, int *count) {
   const StretchSite *site = step->site;
-  const Value *saved = cell_fields(step->cell) + step->at;
-  bool moves = step->last && !step->w->dual;
-  if (moves) step->held &= ~step->objects_read;
-  if (moves) uncount_fields(step->cell, step->at, step->objects_read);
+  Heap *heap = &step->w->s->store.heap;
   for (; *count < step->read_count; ++*count) {
     int i = step->reads[*count];
     const Type *type = site->stretch->types[site->saved[i]];
     Value v = saved[i];
-    if (!saved_is_counted(site, i)) v = scalar_argument(step->w, type, v);
-    else if (!moves) obj_keep(v.obj);
+    if (saved_is_counted(site, i)) {
+      obj_keep(v.obj);
+    } else if (type_is_float_scalar(type)) {
+      v.tensor = tensor_from_bits(heap, (DType)type->dtype, v);
+      if (!v.tensor) return false;
+    }
     window[*count] = v;
-    if (step->w->dual && !v.obj && type_is_float_scalar(type)) return false;
+  }
+  return true;
+}
+
+/* The saved values that the rule reads into the window; false without memory.
+ * Objects of a step that nobody will sweep again move out of the record, so
+ * that the rule may write over a tensor that it reads last; not in
+ * differentiated code, where memory may run out half-way. */
+static bool put_saved(SweptStep *step, Value *window, int *count) {
+  const Value *saved = cell_fields(step->cell) + step->at;
+  if (step->w->dual) return put_saved_boxed(step, saved, window, count);
+  int n = *count = step->read_count;
+  for (int k = 0; k < n; k++) window[k] = saved[step->reads[k]];
+  if (step->last) {
+    step->held &= ~step->objects_read;
+    uncount_fields(step->cell, step->at, step->objects_read);
+  } else {
+    for (int k = 0; k < n; k++)
+      if (saved_is_counted(step->site, step->reads[k])) obj_keep(window[k].obj);
   }
   return true;
 }

@@ -239,9 +239,6 @@ static bool make(Stretches *s, Making *m) {
                            .input_count = (int)g->inputs.len,
                            .none = shared_nullary(&c->shared, 0),
                            .span = g->members[0].span};
-  m->site->gives_scalars = true;
-  for (int i = 0; i < count; i++)
-    m->site->gives_scalars &= type_is_scalar(types[outs[i]]);
   if (count == 0 || count > STRETCH_OUTS || m->site->input_count == 0 ||
       m->site->input_count > STRETCH_INPUTS)
     return false;

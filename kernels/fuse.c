@@ -338,6 +338,7 @@ typedef struct Run {
   const Fuse *fuse;
   StopFlag *stop;
   int failed; /* the failed step; -1 for none */
+  bool dense; /* all strides are 1 */
   unsigned late;
   Spot results[FUSE_OUTPUTS]; /* addresses of the late outputs */
   Spot places[PLACES];
@@ -374,6 +375,7 @@ static void run_init(Run *r, const Fuse *f, StopFlag *stop, char *slots) {
   r->fuse = f;
   r->stop = stop;
   r->late = 0;
+  r->dense = false;
   r->failed = -1;
   for (int k = 0; k < f->slots; k++, slots += sizeof(Slots) / FUSE_SLOTS)
     r->places[SLOT_PLACE + k] = (Spot){slots, 1};
@@ -389,24 +391,24 @@ static void set_output(Run *r, int i, Spot to) {
   *now = r->places[SLOT_PLACE + r->fuse->step[r->fuse->output_step[i]].slot];
 }
 
-/* Runs one step on a tile.  Sets the second operand without asking whether the
+/* Runs one step on a tile; `s` has the tile's length and, where all operands
+ * are dense, their strides.  Sets the second operand without asking whether the
  * step has one: its place is valid, and the strip function does not look. */
-static inline int run_step(const Spot *places, const FuseStep *step,
-                           int64_t n) {
-  Strip s;
-  s.n = n;
-  s.out = places[step->to].data;
-  s.out_step = places[step->to].step;
-  s.in[0] = places[step->from[0]].data;
-  s.step[0] = places[step->from[0]].step;
-  s.in[1] = places[step->from[1]].data;
-  s.step[1] = places[step->from[1]].step;
+ALWAYS_INLINE int run_step(Strip *s, const Spot *places, const FuseStep *step,
+                           bool dense) {
+  const Spot *out = &places[step->to], *a = &places[step->from[0]],
+             *b = &places[step->from[1]];
+  s->out = out->data;
+  s->in[0] = a->data;
+  s->in[1] = b->data;
+  if (!dense)
+    s->out_step = out->step, s->step[0] = a->step, s->step[1] = b->step;
   if (step->has_more) {
-    s.in[2] = places[step->from[2]].data;
-    s.step[2] = places[step->from[2]].step;
-    memcpy(s.params, step->params, sizeof s.params);
+    s->in[2] = places[step->from[2]].data;
+    s->step[2] = places[step->from[2]].step;
+    memcpy(s->params, step->params, sizeof s->params);
   }
-  return step->strip(&s);
+  return step->strip(s);
 }
 
 /* Stores the outputs that had to wait until their inputs were read, with a cast
@@ -425,13 +427,23 @@ static void store_late(const Run *r, int64_t n) {
   }
 }
 
-/* The steps in order; false when asked to stop, or with the step that
- * failed. */
-static bool run_tile(Run *r, int64_t n) {
+/* The steps in order; false with the step that failed. */
+ALWAYS_INLINE bool run_steps(Run *r, int64_t n, bool dense) {
   const Fuse *f = r->fuse;
-  if (stop_seen(r->stop)) return false;
+  Strip s;
+  s.n = n;
+  if (dense) s.out_step = s.step[0] = s.step[1] = 1;
   for (int i = 0; i < f->steps; i++)
-    if (run_step(r->places, &f->step[i], n)) return r->failed = i, false;
+    if (run_step(&s, r->places, &f->step[i], dense))
+      return r->failed = i, false;
+  return true;
+}
+
+/* False when asked to stop, or after a fault. */
+static bool run_tile(Run *r, int64_t n) {
+  if (stop_seen(r->stop)) return false;
+  if (!(r->dense ? run_steps(r, n, true) : run_steps(r, n, false)))
+    return false;
   if (r->late) store_late(r, n);
   return true;
 }
@@ -584,8 +596,11 @@ bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
   grid_init(&g, tensors, count);
   if (g.rank > 1) return false;
   line->n = g.n;
-  for (int k = 0; k < count; k++)
+  line->dense = true;
+  for (int k = 0; k < count; k++) {
     line->steps[k] = step_on(&g, k, (DType)tensors[k]->dtype);
+    line->dense &= line->steps[k] == 1;
+  }
   return true;
 }
 
@@ -595,6 +610,7 @@ ALWAYS_INLINE void line_init(Run *r, const Fuse *f, StopFlag *stop,
                              const FuseLine *line, char *const *data,
                              char *slots) {
   run_init(r, f, stop, slots);
+  r->dense = line->dense;
   for (int i = 0; i < f->inputs; i++)
     r->places[i] = (Spot){data[i], line->steps[i]};
   for (int i = 0; i < f->outputs; i++) {

@@ -95,6 +95,7 @@ bool fuse_run(const Fuse *f, OpCall *call, int *step);
 /* Inputs and outputs that all form one run: each has a single stride. */
 typedef struct FuseLine {
   int64_t n;
+  bool dense;                                /* all strides are 1 */
   int64_t steps[FUSE_INPUTS + FUSE_OUTPUTS]; /* strides in elements */
 } FuseLine;
 

@@ -123,19 +123,22 @@ ALWAYS_INLINE T FN(param)(const Strip *s, int i) {
 
 /* The steps that occur: both operands contiguous, or one of them a scalar that
  * is broadcast.  Whatever else there is takes the loop for any steps. */
-#define BINARY_STRIP(op, OutT, PUT)                          \
-  STRIP_LOOP(op, OutT, PUT, LOAD(y[n * j]))                  \
-  static int FN(strip_##op)(const Strip *s) {                \
-    int64_t i = s->step[0], j = s->step[1];                  \
-    int64_t k = s->out_step;                                 \
-    if (STEPS_ARE(i == 1 && j == 1 && k == 1))               \
-      return FN(loop_##op)(s, 1, 1, 1);                      \
-    if (STEPS_ARE(i == 1 && j == 0 && k == 1))               \
-      return FN(loop_##op)(s, 1, 0, 1);                      \
-    if (STEPS_ARE(i == 0 && j == 1 && k == 1))               \
-      return FN(loop_##op)(s, 0, 1, 1);                      \
-    if (STEPS_ARE(k == 1)) return FN(loop_##op)(s, i, j, 1); \
-    return FN(loop_##op)(s, i, j, k);                        \
+#define BINARY_STRIP(op, OutT, PUT)                                        \
+  STRIP_LOOP(op, OutT, PUT, LOAD(y[n * j]))                                \
+  RARELY int FN(any_##op)(const Strip *s) {                                \
+    int64_t i = s->step[0], j = s->step[1];                                \
+    int64_t k = s->out_step;                                               \
+    if (STEPS_ARE(i == 1 && j == 0 && k == 1))                             \
+      return FN(loop_##op)(s, 1, 0, 1);                                    \
+    if (STEPS_ARE(i == 0 && j == 1 && k == 1))                             \
+      return FN(loop_##op)(s, 0, 1, 1);                                    \
+    if (STEPS_ARE(k == 1)) return FN(loop_##op)(s, i, j, 1);               \
+    return FN(loop_##op)(s, i, j, k);                                      \
+  }                                                                        \
+  static int FN(strip_##op)(const Strip *s) {                              \
+    if (STEPS_ARE(s->step[0] == 1 && s->step[1] == 1 && s->out_step == 1)) \
+      return FN(loop_##op)(s, 1, 1, 1);                                    \
+    return FN(any_##op)(s);                                                \
   }
 
 #ifdef SCALARS

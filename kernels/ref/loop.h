@@ -27,4 +27,13 @@
 #define STEPS_ARE(condition) (condition)
 #endif
 
+/* Marks what a function does in rare cases, a function of its own that is not
+ * inlined: the common case then saves no registers.  Where code is to be small
+ * they are one. */
+#ifdef __OPTIMIZE_SIZE__
+#define RARELY static inline
+#else
+#define RARELY static __attribute__((noinline))
+#endif
+
 #endif

@@ -554,22 +554,29 @@ static bool may_fail(const Ins *i) {
   return site ? site_may_fail(site) : ins_row(i)->flags & FAIL;
 }
 
-/* The chain of this block that gives the concatenation's first operand, and at
- * which it may as well stand; NULL: there is none.  What lies between must have
- * nothing to do with its result, nor fail where it may fail.  It is not looked
- * for further than BETWEEN instructions back: a block may have any number. */
+/* May the concatenation `join` run before this instruction?  Not where that
+ * sets or reads its result; nor, where it may fail, before what may fail or has
+ * an effect, which must come first. */
+static bool may_precede(const Chains *c, const Ins *join, Ins *i) {
+  const OpSite *of = site_of(join);
+  bool quiet = ins_row(i)->flags & QUIET && !may_fail(i);
+  return !ins_ends_block(i) &&
+         !mentions(c, i, listed(c, join, of->source_count)) &&
+         (quiet || !site_may_fail(of));
+}
+
+/* The chain of this block that gives the concatenation's first operand, if the
+ * concatenation may run right after it; else NULL.  It is not looked for
+ * further than BETWEEN instructions back: a block may have any number. */
 static Ins *chain_before(const Chains *c, const Ins *join) {
   enum { BETWEEN = 64 };
-  const OpSite *of = site_of(join);
-  Reg part = listed(c, join, 0), to = listed(c, join, of->source_count);
-  bool fails = site_may_fail(of);
+  Reg part = listed(c, join, 0);
   size_t k = c->out.len, first = k > BETWEEN ? k - BETWEEN : 0;
   while (k-- > first) {
     Ins *i = &c->out.data[k];
     const ChainSite *site = (const ChainSite *)(uintptr_t)i->words[0];
     if (i->op == INS_chain && output_in(c, i, site, part) >= 0) return i;
-    if (ins_ends_block(i) || mentions(c, i, to) || (fails && may_fail(i)))
-      return NULL;
+    if (!may_precede(c, join, i)) return NULL;
   }
   return NULL;
 }

@@ -46,50 +46,33 @@ bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out);
 Cell *blank_cell(Session *s, int tag, int n);
 /* Likewise; its fields are still to be set. */
 Cell *bare_cell(Session *s, int tag, int n);
+/* Says of fields that they are counted, or are no more: `mask` has a bit for
+ * each, from field `at` on.  In a big cell the bits of all its fields are
+ * words, of which the mask lies in one or two. */
+static inline void mark_fields(Cell *c, int at, uint64_t mask, bool counted) {
+  if (c->obj.size != SIZE_BIG) {
+    uint32_t bits = (uint32_t)(mask << at), old = c->obj.mask;
+    c->obj.mask = (counted ? old | bits : old & ~bits) & 0xfff;
+    return;
+  }
+  uint64_t *word = &c->fields[1 + at / 64].bits;
+  int shift = at % 64;
+  uint64_t low = mask << shift, high = shift ? mask >> (64 - shift) : 0;
+  *word = counted ? *word | low : *word & ~low;
+  if (!high) return;
+  word = &c->fields[2 + at / 64].bits;
+  *word = counted ? *word | high : *word & ~high;
+}
 /* Field i is counted, and `v`, whose reference it takes. */
 static inline void set_field(Cell *c, int i, Value v) {
-  if (c->obj.size == SIZE_BIG)
-    c->fields[1 + i / 64].bits |= (uint64_t)1 << (i % 64);
-  else c->obj.mask = (c->obj.mask | 1u << i) & 0xfff;
+  mark_fields(c, i, 1, true);
   cell_fields(c)[i] = v;
 }
 /* Field i, which was counted, is no more, and 0: whoever calls has its
  * reference. */
 static inline void clear_field(Cell *c, int i) {
-  if (c->obj.size == SIZE_BIG)
-    c->fields[1 + i / 64].bits &= ~((uint64_t)1 << (i % 64));
-  else c->obj.mask = (c->obj.mask & ~(1u << i)) & 0xfff;
+  mark_fields(c, i, 1, false);
   cell_fields(c)[i].bits = 0;
-}
-
-/* The words of `mask`, a bit for each field from `at` on, as bits of all fields
- * from the first of the word `at / 64`. */
-static inline void field_bits(int at, uint64_t mask, uint64_t bits[2]) {
-  int shift = at % 64;
-  bits[0] = mask << shift;
-  bits[1] = shift ? mask >> (64 - shift) : 0;
-}
-/* The fields are counted, which have been set. */
-static inline void count_fields(Cell *c, int at, uint64_t mask) {
-  uint64_t bits[2];
-  if (c->obj.size != SIZE_BIG) {
-    c->obj.mask = (c->obj.mask | (uint32_t)(mask << at)) & 0xfff;
-    return;
-  }
-  field_bits(at, mask, bits);
-  c->fields[1 + at / 64].bits |= bits[0];
-  if (bits[1]) c->fields[2 + at / 64].bits |= bits[1];
-}
-/* They are no more: whoever calls has their references. */
-static inline void uncount_fields(Cell *c, int at, uint64_t mask) {
-  uint64_t bits[2];
-  if (c->obj.size != SIZE_BIG) {
-    c->obj.mask = (c->obj.mask & ~(uint32_t)(mask << at)) & 0xfff;
-    return;
-  }
-  field_bits(at, mask, bits);
-  c->fields[1 + at / 64].bits &= ~bits[0];
-  if (bits[1]) c->fields[2 + at / 64].bits &= ~bits[1];
 }
 
 /* Is a value of this type an object in differentiated code? */

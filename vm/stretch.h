@@ -107,7 +107,7 @@ static inline void save_at(const Session *s, const StretchSite *site,
                            const uint16_t *list, Cell *to, Value *saved) {
   for (int i = 0; i < site->saved_count; i++) saved[i] = s->regs[list[i]];
   if (site->saved_objects)
-    count_fields(to, (int)(saved - cell_fields(to)), site->saved_objects);
+    mark_fields(to, (int)(saved - cell_fields(to)), site->saved_objects, true);
 }
 
 /* Is a saved value an object? */

@@ -240,7 +240,7 @@ static bool put_saved(SweptStep *step, Value *window, int *count) {
   for (int k = 0; k < n; k++) window[k] = saved[step->reads[k]];
   if (step->last) {
     step->held &= ~step->objects_read;
-    uncount_fields(step->cell, step->at, step->objects_read);
+    mark_fields(step->cell, step->at, step->objects_read, false);
   } else {
     for (int k = 0; k < n; k++)
       if (saved_is_counted(step->site, step->reads[k])) obj_keep(window[k].obj);
@@ -408,7 +408,7 @@ static bool sweep_step(SweptStep *step) {
 static void drop_saved(const SweptStep *step) {
   const Value *saved = cell_fields(step->cell) + step->at;
   if (!step->held) return;
-  uncount_fields(step->cell, step->at, step->held);
+  mark_fields(step->cell, step->at, step->held, false);
   for (uint64_t left = step->held; left; left &= left - 1)
     obj_drop(&step->w->s->store, saved[__builtin_ctzll(left)].obj);
 }

@@ -86,24 +86,28 @@ typedef struct Observer {
   void (*free)(struct Observer *o, Session *s);
 } Observer;
 
-/* Code that stands in no program and calls a function which returns a tuple
- * unboxed, into Session.left, then does `end`.  The function's number of
- * results says how long the list is after which it goes on, so there is an
- * array of two such codes, of which UNBOXED_CODE picks the function's. */
+/* Code of the machine's own that calls a function which returns a tuple
+ * unboxed, takes the fields to Session.left, and does `end`: an array of two,
+ * as the list of registers that results go to has one unit or two.  Which one a
+ * function needs its number of results says (unboxed_code). */
 #define UNBOXED_TO_LEFT(end)                                                 \
   {                                                                          \
-    {.op = INS_call_unboxed, .c = 4}, {.word = 0}, {.regs = {0, 1, 2, 3}}, { \
-      .op = (end)                                                            \
+    {{.op = INS_call_unboxed, .c = 4},                                       \
+     {.word = 0},                                                            \
+     {.regs = {0, 1, 2, 3}},                                                 \
+     {.op = (end)}},                                                         \
+    {                                                                        \
+      {.op = INS_call_unboxed, .c = 8}, {.word = 0}, {.regs = {0, 1, 2, 3}}, \
+          {.regs = {4, 5, 6, 7}}, {                                          \
+        .op = (end)                                                          \
+      }                                                                      \
     }                                                                        \
   }
-#define UNBOXED_TO_MORE_LEFT(end)                                          \
-  {                                                                        \
-    {.op = INS_call_unboxed, .c = 8}, {.word = 0}, {.regs = {0, 1, 2, 3}}, \
-        {.regs = {4, 5, 6, 7}}, {                                          \
-      .op = (end)                                                          \
-    }                                                                      \
-  }
-#define UNBOXED_CODE(codes, f) ((codes)[result_units((f)->result_count) - 1])
+typedef Word UnboxedCode[5];
+static inline const Word *unboxed_code(const UnboxedCode codes[2],
+                                       const Function *f) {
+  return codes[result_units(f->result_count) - 1];
+}
 static_assert(RESULTS_MOST == 8, "a code for each length of the list");
 
 /* The Duals of scalars that a session keeps for the next ones. */

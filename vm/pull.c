@@ -207,13 +207,12 @@ static bool result_adjoint(Sweep *w, Adjoint *a, int i, Value like,
 }
 
 /* As a session's entry, for a tuple that is returned unboxed. */
-static const Word unboxed_entry[][5] = {UNBOXED_TO_LEFT(INS_halt),
-                                        UNBOXED_TO_MORE_LEFT(INS_halt)};
+static const UnboxedCode unboxed_entry[2] = UNBOXED_TO_LEFT(INS_halt);
 
 bool sweep_invoke(Sweep *w, Function *f, Value *window) {
   return sweep_enter(
       w, f, window,
-      f->result_count ? UNBOXED_CODE(unboxed_entry, f) : w->s->entry);
+      f->result_count ? unboxed_code(unboxed_entry, f) : w->s->entry);
 }
 
 /* Each loop within a loop takes some of the C stack, at most 2 KB. */

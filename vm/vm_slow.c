@@ -37,8 +37,7 @@ enum {
  * `leave`. */
 static const Word leave_code[3] = {
     {.op = INS_call}, {.word = 0}, {.op = INS_leave}};
-static const Word leave_unboxed_code[][5] = {UNBOXED_TO_LEFT(INS_leave),
-                                             UNBOXED_TO_MORE_LEFT(INS_leave)};
+static const UnboxedCode leave_unboxed_code[2] = UNBOXED_TO_LEFT(INS_leave);
 
 /* --- Frames ------------------------------------------------------------- */
 
@@ -182,7 +181,7 @@ static bool move_window(Session *s, const Function *f, Value *window) {
   if (!fresh) return vm_out_of_memory(s);
   memcpy(fresh, window, f->nparams * sizeof *fresh);
   const Word *leave =
-      f->result_count ? UNBOXED_CODE(leave_unboxed_code, f) : leave_code;
+      f->result_count ? unboxed_code(leave_unboxed_code, f) : leave_code;
   *s->frame_top++ = (Frame){leave + 2, s->left};
   s->regs = fresh;
   return true;

@@ -81,8 +81,9 @@ typedef struct ChainInput {
 /* Element-wise operators that run as one (kernels/fuse.h).  Where the shapes
  * that come up do not allow it, the members run one by one.
  *
- * Outputs of the fused program are results, in their order; but for those that
- * nothing but a concatenation reads, whose result comes last. */
+ * Each output of the fused program is a result of the chain, in the same order,
+ * unless only a concatenation reads it, which the chain then does as well: its
+ * result comes last. */
 typedef struct ChainSite {
   const Fuse *fuse;
   uint32_t number;  /* of its plan (plan.h) */
@@ -90,9 +91,9 @@ typedef struct ChainSite {
   const OpSource *sources;
   const ChainInput *inputs;
   const OpSite *const *members; /* a step each */
-  const OpSite *joins;          /* that concatenation, or NULL */
-  const uint8_t *parts; /* of outputs, counted from 1: which operand of it each
-                           is; 0: none */
+  const OpSite *join;           /* that concatenation, or NULL */
+  const uint8_t *parts; /* of each output, where there is one: which operand of
+                           it this is, counted from 1; 0: none */
   const Type *const *out_types;
   int out_count;
   const char *name; /* "multiply+add" */

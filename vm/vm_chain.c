@@ -22,9 +22,9 @@
  * in the plan; a row's depends on the index as well, so it is computed each
  * time.
  *
- * Outputs may be the parts of a concatenation (ChainSite.joins).  They are
- * written where they stand in its result; where that would be in short pieces,
- * they are tensors, which are concatenated afterwards.
+ * Outputs may be the operands of a concatenation (ChainSite.join), its parts.
+ * They are written into its result, each to its place there.  Where that would
+ * be in short pieces, they are tensors, which are concatenated afterwards.
  *
  *   InputPlace   ON_BITS     a scalar in a register
  *                AT_OFFSET   source data + bytes
@@ -54,8 +54,8 @@ typedef struct ChainPlan {
   int64_t shape[RANK_MAX];
   int64_t count;               /* of a result's elements */
   uint16_t over[FUSE_OUTPUTS]; /* sources that a result may replace */
-  bool joins;                  /* parts are written where they stand in: */
-  int64_t joined[RANK_MAX];    /* the shape of what is joined */
+  bool in_place;               /* parts are written where they stand in: */
+  int64_t joined[RANK_MAX];    /* the shape of the concatenation's result */
   int64_t joined_strides[RANK_MAX];
   int64_t part_bytes; /* from a part's first element to the next one's */
   InputPlace places[FUSE_INPUTS];
@@ -254,33 +254,33 @@ static DType output_dtype(const ChainSite *site, int o) {
   return (DType)site->fuse->step[site->fuse->output_step[o]].dtype;
 }
 
-/* Is the output a part of what is joined, and which, counted from 0? */
+/* Is the output an operand of the concatenation? */
 static bool is_part(const ChainSite *site, int o) {
-  return site->joins && site->parts[o];
+  return site->join && site->parts[o];
 }
+/* Which one, counted from 0. */
 static int64_t part_number(const ChainSite *site, int o) {
   return site->parts[o] - 1;
 }
 
-/* Elements of a part that lie together in the result, at least: fewer would be
- * written slower than copied. */
+/* The fewest elements of a part that lie side by side in the result, for the
+ * chain to write them there: shorter pieces are written slower than copied. */
 enum { JOIN_RUN = 32 };
 
-/* Where the parts stand in the result:  parts (2, 3) along axis 1, two of them
- * ->  (2, 6), of which each has runs of 3, the second 3 elements on. */
+/* Where the parts stand in the result.  Two parts (2, 3) along axis 1 give
+ * (2, 6): each has runs of 3 elements, and the second begins 3 elements after
+ * the first. */
 static void plan_joined(const Chain *c) {
-  const OpSite *of = c->site->joins;
+  const OpSite *of = c->site->join;
   ChainPlan *p = c->plan;
-  int64_t run = 1, length;
   int axis = attr_axis(of->attrs, ATTR_axis, p->rank);
+  int64_t total;
+  if (__builtin_mul_overflow(p->count, of->source_count, &total)) return;
   memcpy(p->joined, p->shape, sizeof p->joined);
-  if (__builtin_mul_overflow(p->shape[axis], of->source_count, &length) ||
-      __builtin_mul_overflow(p->count, of->source_count, &run))
-    return;
-  p->joined[axis] = length;
+  p->joined[axis] *= of->source_count;
   strides_row_major(p->rank, p->joined, p->joined_strides);
-  run = p->shape[axis] * p->joined_strides[axis];
-  p->joins = run == p->count || run >= JOIN_RUN;
+  int64_t run = p->shape[axis] * p->joined_strides[axis];
+  p->in_place = run == p->count || run >= JOIN_RUN;
   p->part_bytes = run * (int64_t)dtype_size((DType)of->out_types[0]->dtype);
 }
 
@@ -288,7 +288,7 @@ static void plan_joined(const Chain *c) {
 static Tensor output_view(const Chain *c, int o, char *data) {
   const ChainPlan *p = c->plan;
   Tensor t = tensor_on_data(output_dtype(c->site, o), p->rank, p->shape, data);
-  if (p->joins && is_part(c->site, o))
+  if (p->in_place && is_part(c->site, o))
     memcpy(t.strides, p->joined_strides, sizeof t.strides);
   return t;
 }
@@ -305,11 +305,11 @@ static void find_places(const Chain *c, const Tensor *views) {
     tensors[i] = &views[i];
     c->plan->places[i] = input_place(c, i, &views[i]);
   }
-  if (site->joins) plan_joined(c);
+  if (site->join) plan_joined(c);
   for (int o = 0; o < f->outputs; o++) {
     outs[o] = output_view(c, o, &nothing);
     tensors[f->inputs + o] = &outs[o];
-    if (c->plan->joins && is_part(site, o)) continue;
+    if (c->plan->in_place && is_part(site, o)) continue;
     for (int i = 0; i < f->inputs; i++)
       if (may_replace(c, &outs[o], o, i, &views[i]))
         c->plan->over[o] |= (uint16_t)(1u << site->inputs[i].source);
@@ -354,7 +354,7 @@ static Tensor *replaced(Chain *c, int o) {
 typedef struct Outs {
   Tensor *tensors[FUSE_OUTPUTS]; /* NULL: a part of `joined` */
   unsigned fresh;                /* those that are new */
-  Tensor *joined;                /* new; NULL: there is none, so far */
+  Tensor *joined;                /* new; NULL: there is none yet */
 } Outs;
 
 static void drop_fresh(Chain *c, Outs *outs) {
@@ -369,9 +369,10 @@ static void drop_fresh(Chain *c, Outs *outs) {
 static Tensor *make_out(Chain *c, Outs *outs, int o) {
   Tensor *t = replaced(c, o);
   if (t) return t;
-  outs->fresh |= 1u << o;
-  return tensor_new(&c->s->store.heap, output_dtype(c->site, o), c->plan->rank,
-                    c->plan->shape);
+  t = tensor_new(&c->s->store.heap, output_dtype(c->site, o), c->plan->rank,
+                 c->plan->shape);
+  if (t) outs->fresh |= 1u << o;
+  return t;
 }
 
 /* A source is used once at most: it leaves `taken`. */
@@ -381,18 +382,16 @@ static bool make_outs(Chain *c, Outs *outs) {
   outs->fresh = 0;
   outs->joined = NULL;
   bool ok = true;
-  if (p->joins) {
+  if (p->in_place) {
     outs->joined =
-        tensor_new(&c->s->store.heap, (DType)site->joins->out_types[0]->dtype,
+        tensor_new(&c->s->store.heap, (DType)site->join->out_types[0]->dtype,
                    p->rank, p->joined);
     ok = outs->joined;
   }
   for (int o = 0; ok && o < site->fuse->outputs; o++) {
-    bool part = p->joins && is_part(site, o);
+    bool part = p->in_place && is_part(site, o);
     outs->tensors[o] = part ? NULL : make_out(c, outs, o);
-    if (part || outs->tensors[o]) continue;
-    outs->fresh &= ~(1u << o);
-    ok = false;
+    ok = part || outs->tensors[o];
   }
   if (ok) return true;
   drop_fresh(c, outs);
@@ -407,7 +406,7 @@ static void store(Chain *c, const Outs *outs) {
     obj_drop(&c->s->store, c->s->regs[c->list[__builtin_ctz(m)]].obj);
   for (int o = 0; o < site->fuse->outputs; o++)
     if (!is_part(site, o)) c->s->regs[*to++].tensor = outs->tensors[o];
-  if (site->joins) c->s->regs[*to].tensor = outs->joined;
+  if (site->join) c->s->regs[*to].tensor = outs->joined;
   c->s->stats.tensors += (uint64_t)site->out_count;
 }
 
@@ -489,15 +488,15 @@ static Tensor *run_site(Chain *c, const OpSite *site, const Tensor **args) {
   return ok ? call.outs[0] : NULL;
 }
 
-/* Concatenates the outputs that are parts, if the program has not written them
- * where they belong.  False after a fault, when they are what they were. */
+/* Concatenates the parts, unless the fused program has written them in place.
+ * False after a fault, which leaves them as they are. */
 static bool join_parts(Chain *c, Outs *outs) {
   const ChainSite *site = c->site;
   const Tensor *args[FUSE_OUTPUTS];
-  if (!site->joins || outs->joined) return true;
+  if (!site->join || outs->joined) return true;
   for (int o = 0; o < site->fuse->outputs; o++)
     if (is_part(site, o)) args[part_number(site, o)] = outs->tensors[o];
-  outs->joined = run_site(c, site->joins, args);
+  outs->joined = run_site(c, site->join, args);
   if (!outs->joined) return false;
   for (int o = 0; o < site->fuse->outputs; o++)
     if (is_part(site, o)) tensor_drop(&c->s->store.heap, outs->tensors[o]);

@@ -7,8 +7,8 @@
  * effect ends the group; and of two operators that may fail, the first stays
  * the first.
  *
- * Where a concatenation follows that alone reads results of the chain, it joins
- * it: the chain writes them where they stand in the concatenation's result.
+ * A concatenation of the chain's results that is their only reader joins the
+ * chain, which then writes them where they stand in the concatenation's result.
  *
  * Two kinds of views of a tensor can be absorbed: an even `split`, and the
  * `take` of one row.  If only members read the view, it is not made, and the
@@ -489,7 +489,7 @@ static int output_in(const Chains *c, const Ins *chain, const ChainSite *site,
   return -1;
 }
 
-/* How often steps of the program read the output. */
+/* How often steps of the fused program read the output. */
 static uint32_t inner_reads(const Fuse *f, int output) {
   uint32_t reads = 0;
   for (int i = 0; i < f->steps; i++)
@@ -498,8 +498,9 @@ static uint32_t inner_reads(const Fuse *f, int output) {
   return reads;
 }
 
-/* Says in `parts` which outputs the concatenation's operands are.  False unless
- * all are, and nobody outside of the chain reads them but it. */
+/* Notes in `parts` which operand of the concatenation each output of the chain
+ * is.  False unless all operands are outputs, each another one, that nothing
+ * else outside of the chain reads. */
 static bool find_parts(const Chains *c, const Ins *chain, const ChainSite *site,
                        const Ins *join, uint8_t *parts) {
   const OpSite *of = site_of(join);
@@ -513,16 +514,17 @@ static bool find_parts(const Chains *c, const Ins *chain, const ChainSite *site,
   return true;
 }
 
-static bool can_join(const OpSite *site) {
+static bool is_concatenation(const OpSite *site) {
   return site && site->op->joins && !site->open && site->source_count > 1 &&
          attr_get(site->attrs, ATTR_axis)->operand < 0;
 }
 
-/* The results of the chain: those that are no parts, and the joined one. */
-static void set_joined(Chains *c, Ins *chain, ChainSite *site,
-                       const Ins *join) {
+/* Makes the outputs that are no parts the results of the chain, and after them
+ * that of the concatenation. */
+static void set_results(Chains *c, Ins *chain, ChainSite *site,
+                        const Ins *join) {
   Lower *l = c->l;
-  const OpSite *of = site->joins;
+  const OpSite *of = site->join;
   int outputs = site->out_count, n = 0;
   Operand *to = &l->listed.data[chain->list + (uint32_t)site->source_count];
   const Type **types =
@@ -581,20 +583,21 @@ static Ins *chain_before(const Chains *c, const Ins *join) {
   return NULL;
 }
 
-/* Lets a concatenation join the chain that gives its operands. */
+/* If the instruction is a concatenation of results of a chain that may do it,
+ * lets it join the chain; false: it stays an instruction. */
 static bool join_chain(Chains *c, const Ins *join) {
   Arena *arena = &c->l->code->arena;
   const OpSite *of = site_of(join);
   uint8_t parts[FUSE_OUTPUTS] = {0};
-  if (!can_join(of)) return false;
+  if (!is_concatenation(of)) return false;
   Ins *chain = chain_before(c, join);
   if (!chain) return false;
   ChainSite *site = (ChainSite *)(uintptr_t)chain->words[0];
-  if (site->joins || !find_parts(c, chain, site, join, parts)) return false;
-  site->joins = of;
+  if (site->join || !find_parts(c, chain, site, join, parts)) return false;
+  site->join = of;
   site->parts = arena_copy(arena, parts, sizeof parts);
   site->name = arena_printf(arena, "%s+%s", site->name, of->op->name);
-  if (site->parts && site->name) set_joined(c, chain, site, join);
+  if (site->parts && site->name) set_results(c, chain, site, join);
   else c->l->failed = true;
   return true;
 }

@@ -197,7 +197,7 @@ OperandWalk ins_operands(const Lower *l, const Ins *i);
 Reg *operand_place(Lower *l, Ins *i, uint32_t at);
 /* Where it jumps, as a, b or c: a label; NULL: nowhere, or by its list. */
 Label *ins_target(Ins *i);
-/* After it another path may have come, or it leads elsewhere. */
+/* Does straight code end at it, since it jumps, or is jumped to? */
 bool ins_ends_block(Ins *i);
 /* Is it an operator's call?  Its site; else NULL. */
 const OpSite *ins_op_site(const Ins *i);

@@ -258,8 +258,8 @@ static bool run_site(Session *s, const OpSite *site, const uint16_t *list,
 }
 
 /* --- Rows ----------------------------------------------------------------
- * y[i], y[i] = row and y[i] += row, as loops over time have them at each step,
- * without a call of the kernel. */
+ * Reading y[i], and y[i] = row and y[i] += row in place, without a call of the
+ * kernel: loops over time do one of these at each step. */
 
 /* The most elements of a row that is copied here, and of one that is added:
  * beyond that threads may share the work of the kernel. */
@@ -281,9 +281,9 @@ static int64_t row_bytes(const Tensor *y) {
   return n <= ROW_COPIES ? n * (int64_t)dtype_size(y->dtype) : 0;
 }
 
-/* Has `row` the dtype and shape of y's, or an axis of length 1 before that, and
- * is it a run of elements? */
-static bool is_row_of(const Tensor *row, const Tensor *y) {
+/* Can `row` be copied into y as one of its rows?  It has their dtype and their
+ * shape, perhaps after an axis of length 1, and is a run of elements. */
+static bool row_fits(const Tensor *row, const Tensor *y) {
   int more = row->rank - (y->rank - 1); /* axes of the row before y's own */
   if (row->dtype != y->dtype || more < 0 || more > 1) return false;
   if (more == 1 && row->shape[0] != 1) return false;
@@ -292,8 +292,8 @@ static bool is_row_of(const Tensor *row, const Tensor *y) {
   return tensor_is_contiguous(row);
 }
 
-/* Where the row is whose number the site's second source holds; NULL: out of
- * range. */
+/* The first element of the row whose number is the site's second source; NULL:
+ * it is out of range. */
 static char *row_data(const Session *s, const OpSite *site,
                       const uint16_t *list, const Tensor *y) {
   int64_t at = bits_to_i64(site->sources[1].dtype, s->regs[list[1]]);
@@ -337,7 +337,7 @@ static Tensor *put_row(Session *s, const OpSite *site, const uint16_t *list,
   Tensor *y = s->regs[list[0]].tensor;
   const Tensor *row = s->regs[list[2]].tensor;
   if (!(taken & 1) || y->buffer == row->buffer) return NULL;
-  if (!tensor_may_hold(y, tensor_bytes(y)) || !is_row_of(row, y)) return NULL;
+  if (!tensor_may_hold(y, tensor_bytes(y)) || !row_fits(row, y)) return NULL;
   int64_t bytes = row_bytes(y);
   char *to = bytes ? row_data(s, site, list, y) : NULL;
   if (!to) return NULL;

@@ -10,7 +10,7 @@ typedef enum Foreign {
   FOREIGN_NAME = 2,    /* stands for a value: null, len */
   FOREIGN_TYPE = 4,
   FOREIGN_ATTR = 8,   /* names an argument: argnums */
-  FOREIGN_COUNT = 16, /* is a name here, of what takes fewer arguments */
+  FOREIGN_COUNT = 16, /* is an operator here, too, that takes fewer arguments */
 } Foreign;
 
 /* The hint for a word of one of these kinds (joined by |); NULL: none. */

@@ -169,8 +169,8 @@ static void poison_arg(Infer *in, const Expr *arg) {
   require_flow(in, in->error, infer_expr(in, arg), (Why){.kind = WHY_OPERATOR});
 }
 
-/* The first field of a tuple that is a function, as of what vjp gives; or -1.
- */
+/* The number of the first field of a tuple that is a function, such as the
+ * second of what vjp gives; -1: there is none. */
 static int function_field(const Ty *t) {
   for (int i = 0; t->kind == K_TUPLE && i < t->count; i++)
     if (ty_head(t->args[i])->kind == K_FN) return i;

@@ -209,7 +209,7 @@ static Why argument(Infer *in, const Expr *e, int i) {
                .span = e->args[i]->span};
 }
 
-void form_takes_function(Infer *in, const Expr *e, Ty **args) {
+void report_no_function(Infer *in, const Expr *e, Ty **args) {
   const char *name = op_info(e->call.callee->op)->name;
   Diag *d = diag_error(in->p->diags, E0205, e->args[0]->span,
                        "`%s` takes a function: this is %s", name,
@@ -220,7 +220,7 @@ void form_takes_function(Infer *in, const Expr *e, Ty **args) {
   for (int i = 1; i < e->count; i++) {
     if (ty_head(args[i])->kind != K_FN) continue;
     diag_hint(d, "the function comes first");
-    /* what it takes is not to be missed as well */
+    /* Nor is it to be reported that its parameters' types are not known. */
     require_flow(in, in->error, args[i], argument(in, e, i));
   }
 }
@@ -262,7 +262,7 @@ static Ty *function_of(Infer *in, const Expr *e, Ty **args, int count) {
     diag_hint(d, "annotate it: %%f: fn(float32) -> float32");
     return NULL;
   }
-  form_takes_function(in, e, args);
+  report_no_function(in, e, args);
   return NULL;
 }
 

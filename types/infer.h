@@ -368,8 +368,8 @@ void solve_finish(Infer *in, bool last);
 
 /* The type of a call of a form, given those of its arguments. */
 Ty *infer_form(Infer *in, const Expr *e, Ty **args);
-/* Reports that argument 0, whose type is known, is no function. */
-void form_takes_function(Infer *in, const Expr *e, Ty **args);
+/* Reports that argument 0 of a form, whose type is known, is no function. */
+void report_no_function(Infer *in, const Expr *e, Ty **args);
 void run_form_of(Infer *in, Constraint *c);
 /* A call of map_leaves: it becomes what it means once the types of its values
  * are known (leaves.c). */

@@ -538,14 +538,14 @@ void run_leaves(Infer *in, Constraint *c) {
   VEC_DONE(&m.maps);
 }
 
-/* Is it known to be none? */
+/* Is the type known, and none of a function? */
 static bool is_no_function(const Ty *t) {
   return t->kind != K_FN && t->kind != K_META && t->kind != K_ERROR;
 }
 
 Ty *infer_map_leaves(Infer *in, const Expr *e, Ty **args) {
   if (is_no_function(ty_head(args[0]))) {
-    form_takes_function(in, e, args);
+    report_no_function(in, e, args);
     return in->error;
   }
   Constraint *c = constraint_new(in, C_LEAVES, e);

@@ -154,7 +154,7 @@ static Val *packed_item(Export *x, const Tensor *packed, int64_t i) {
   return t ? val_constant(x, t) : NULL;
 }
 
-/* Built from its end. */
+/* The list of these items, built from its end. */
 static Val *list_of(Export *x, const Type *type, const Ctor *cons,
                     int64_t count, Val *const *items) {
   Val *v = data_new(x, type, ctor_nil(cons), 0, NULL);

@@ -10,7 +10,7 @@ typedef struct ExportPart {
   const char *name;            /* of a tensor: what the model calls it */
   const struct Tensor *tensor; /* NULL: a tuple or a constructor */
   const Ctor *ctor;            /* NULL: a tuple */
-  bool list; /* `parts` are the elements of a list, `ctor` is what has one */
+  bool list; /* `parts` are the elements, of which `ctor` makes a list */
   int64_t count;
   const struct ExportPart *parts;
 } ExportPart;

@@ -34,10 +34,10 @@ typedef struct Val {
   const OnnxGraph *graph; /* which has the name */
   bool made;              /* by a node: not an input, not a constant */
   const Tensor *constant; /* VAL_TENSOR: its value; NULL: not known */
-  const char *kept; /* of a constant: a name that it has as an initializer, from
-                       when a node needs it; NULL: any */
-  const Ctor *ctor; /* VAL_DATA */
-  int count;        /* VAL_TUPLE, VAL_DATA */
+  const char *reserved;   /* of a constant: the name of the initializer that it
+                             becomes when a node first needs it; NULL: any */
+  const Ctor *ctor;       /* VAL_DATA */
+  int count;              /* VAL_TUPLE, VAL_DATA */
   struct Val *const *items;
   const Expr *fn;  /* VAL_FN: an EX_FN, EX_GLOBAL, EX_OP or EX_CTOR */
   const Var *self; /* the local name of a recursive one; or NULL */
@@ -131,7 +131,8 @@ const Type *type_here(Export *x, const Type *t);
 
 Val *val_tensor(Export *x, const Type *type, const char *name);
 Val *val_constant(Export *x, const Tensor *t);
-/* One that is called so, or as near to it as names are free. */
+/* A constant that becomes an initializer of this name, or of one like it where
+ * that is taken. */
 Val *val_initializer(Export *x, const char *name, const Tensor *t);
 Val *val_tuple(Export *x, const Type *type, int count, Val *const *items);
 /* Constants: a scalar, a vector of int64, a scalar of a float dtype. */

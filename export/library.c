@@ -80,7 +80,7 @@ static Val *ordered(const Said *s, const Layer *l, Val *v) {
   Export *x = s->x;
   if (v->constant) {
     Val *made = ordered_constant(x, l, v->constant);
-    if (made && v->kept) made->kept = onnx_name(x->w, v->kept);
+    if (made && v->reserved) made->reserved = onnx_name(x->w, v->reserved);
     if (made) return made;
   }
   OnnxNode *n = said_over(s, "Split", 1, &v);

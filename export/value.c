@@ -117,7 +117,7 @@ Val *val_constant(Export *x, const Tensor *t) {
 
 Val *val_initializer(Export *x, const char *name, const Tensor *t) {
   Val *v = val_constant(x, t);
-  v->kept = onnx_name(x->w, name);
+  v->reserved = onnx_name(x->w, name);
   return v;
 }
 
@@ -250,8 +250,9 @@ Val *cast_to(Export *x, Val *v, DType dtype) {
   return node_out(x, n, type);
 }
 
-/* A small constant is a node, a large one or one of a param an initializer; all
- * stand in the whole model's graph, where every other sees them. */
+/* A small constant is a node; a large one, and what is bound to a param, is an
+ * initializer.  All stand in the whole model's graph, where every other sees
+ * them. */
 enum { CONSTANT_MOST = 64 };
 
 static void name_constant(Export *x, Val *v) {
@@ -262,9 +263,9 @@ static void name_constant(Export *x, Val *v) {
     t = copy ? program_constant_take(x->p, copy) : NULL;
     if (!t) return;
   }
-  v->name = v->kept ? v->kept : onnx_name(x->w, "c");
+  v->name = v->reserved ? v->reserved : onnx_name(x->w, "c");
   v->graph = x->root;
-  if (v->kept || tensor_count(t) > CONSTANT_MOST) {
+  if (v->reserved || tensor_count(t) > CONSTANT_MOST) {
     onnx_graph_initializer(x->w, x->root, v->name, t);
     return;
   }

@@ -8,60 +8,55 @@
 #include "lib/path.h"
 #include "value/value.h"
 
-static bool part_of(rly_program *p, const Type *type, Value v, const char *path,
-                    ExportPart *out);
+static bool make_part(rly_program *p, const Type *type, const char *path,
+                      Value v, ExportPart *out);
 
-static ExportPart *parts_new(rly_program *p, ExportPart *of, int64_t count) {
+static ExportPart *new_parts(rly_program *p, ExportPart *of, int64_t count) {
   ExportPart *parts = ARENA_ARRAY(&p->arena, ExportPart, (size_t)count + 1);
   of->count = count;
   of->parts = parts;
   return parts;
 }
 
-static bool is_cons(Value v, const Ctor *cons) {
-  return (int)v.obj->tag == cons->tag;
-}
-
 /* A list is as deep as it is long, so its elements are gone through in turn. */
-static bool list_parts(rly_program *p, const Type *type, Value v,
-                       const char *path, const Ctor *cons, ExportPart *out) {
-  const Type *element = path_field_type(p, type, cons, 0);
+static bool make_elements(rly_program *p, Value v, ExportPart *list) {
+  const Ctor *cons = list->ctor;
+  const Type *type = path_field_type(p, list->type, cons, 0);
   int64_t count = 0;
-  for (Value at = v; is_cons(at, cons); at = cell_fields((Cell *)at.obj)[1])
+  for (Value at = v; (int)at.obj->tag == cons->tag;
+       at = cell_fields(at.cell)[1])
     count++;
-  ExportPart *parts = parts_new(p, out, count);
+  ExportPart *parts = new_parts(p, list, count);
   bool ok = parts;
-  out->list = true;
-  out->ctor = cons;
   for (int64_t i = 0; ok && i < count; i++) {
-    Value *fields = cell_fields((Cell *)v.obj);
-    ok = part_of(p, element, fields[0], path_join_index(&p->arena, path, i),
-                 &parts[i]);
+    const Value *fields = cell_fields(v.cell);
+    ok = make_part(p, type, path_join_index(&p->arena, list->name, i),
+                   fields[0], &parts[i]);
     v = fields[1];
   }
   return ok;
 }
 
-static bool field_parts(rly_program *p, const Type *type, Value v,
-                        const char *path, const Ctor *ctor, ExportPart *out) {
-  int count = ctor ? ctor->field_count : type->count;
-  ExportPart *parts = parts_new(p, out, count);
+static bool make_fields(rly_program *p, Value v, ExportPart *of) {
+  const Ctor *ctor = of->ctor;
+  int count = ctor ? ctor->field_count : of->type->count;
+  ExportPart *parts = new_parts(p, of, count);
   bool ok = parts;
-  out->ctor = ctor;
   for (int i = 0; ok && i < count; i++) {
-    const Type *field =
-        ctor ? path_field_type(p, type, ctor, i) : type->args[i];
-    const char *at = ctor ? path_of_field(&p->arena, path, ctor, i)
-                          : path_join_index(&p->arena, path, i);
-    ok = part_of(p, field, cell_fields((Cell *)v.obj)[i], at, &parts[i]);
+    const Type *type =
+        ctor ? path_field_type(p, of->type, ctor, i) : of->type->args[i];
+    const char *path = ctor ? path_of_field(&p->arena, of->name, ctor, i)
+                            : path_join_index(&p->arena, of->name, i);
+    ok = make_part(p, type, path, cell_fields(v.cell)[i], &parts[i]);
   }
   return ok;
 }
 
-/* A value that the code has, as the exporter wants it, whose tensors have the
- * names by which they are bound.  False: memory ran out. */
-static bool part_of(rly_program *p, const Type *type, Value v, const char *path,
-                    ExportPart *out) {
+/* The value as the exporter wants it; its tensors are named by their paths.
+ * The tensors of scalars are made in the program, others are borrowed from the
+ * value.  False: memory ran out. */
+static bool make_part(rly_program *p, const Type *type, const char *path,
+                      Value v, ExportPart *out) {
   *out = (ExportPart){.type = type, .name = path};
   if (type->kind == TY_TENSOR) {
     out->tensor = type_is_scalar(type)
@@ -69,29 +64,32 @@ static bool part_of(rly_program *p, const Type *type, Value v, const char *path,
                       : v.tensor;
     return out->tensor;
   }
-  if (type->kind == TY_TUPLE) return field_parts(p, type, v, path, NULL, out);
-  const Adt *adt = type->adt;
-  const Ctor *cons = path_cons_of(adt);
-  if (cons) return list_parts(p, type, v, path, cons, out);
-  return field_parts(p, type, v, path, &adt->ctors[v.obj->tag], out);
+  if (type->kind == TY_ADT) {
+    const Ctor *cons = path_cons_of(type->adt);
+    out->list = cons;
+    out->ctor = cons ? cons : &type->adt->ctors[v.obj->tag];
+  }
+  return out->list ? make_elements(p, v, out) : make_fields(p, v, out);
 }
 
-/* A param of parts without a default may be such that nothing has to be bound:
- * an empty list. */
+/* What is bound to a param.  A param that has parts and no default may have a
+ * value of which nothing is bound, an empty list. */
 static const ExportPart *param_part(void *data, const Global *g, bool *failed) {
   rly_program *p = data;
   const char *name = g->name->text;
-  bool parts = param_has_parts(g);
-  bool bound = parts ? param_is_bound(p, g) : find_bound(p, name) != NULL;
-  if (!bound && (g->value || !parts)) return NULL;
+  bool has_parts = param_has_parts(g);
+  bool bound = has_parts ? param_is_bound(p, g) : find_bound(p, name) != NULL;
+  if (!bound && (g->value || !has_parts)) return NULL;
   ExportPart *part = ARENA_NEW(&p->arena, ExportPart);
-  const Value *v = parts && part ? param_parts(p, g) : NULL;
-  if (v) *failed = !part_of(p, g->type, *v, name, part);
-  else *failed = true;
-  if (parts || !part) return part;
-  *part = (ExportPart){.type = g->type, .name = name};
-  part->tensor = bound_tensor(p, name, g->type, g->span);
-  *failed = !part->tensor;
+  *failed = true;
+  if (part && has_parts) {
+    const Value *v = param_parts(p, g);
+    *failed = !v || !make_part(p, g->type, name, *v, part);
+  } else if (part) {
+    *part = (ExportPart){.type = g->type, .name = name};
+    part->tensor = bound_tensor(p, name, g->type, g->span);
+    *failed = !part->tensor;
+  }
   return part;
 }
 

@@ -119,8 +119,7 @@ static rly_status copy_argument(rly_session *s, const Global *g, int i,
   }
   v->tensor = tensor_copy(&store_of(s)->heap, &t);
   if (v->tensor) return RLY_OK;
-  mem_raise_exhausted(s->mem);
-  return session_failed(s, RLY_LIMIT);
+  return session_out_of_memory(s);
 }
 
 /* Is there room for a result of so many bytes? */

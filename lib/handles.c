@@ -87,6 +87,11 @@ rly_status session_failed(rly_session *s, rly_status failed) {
   return RLY_LIMIT;
 }
 
+rly_status session_out_of_memory(rly_session *s) {
+  mem_raise_exhausted(s->mem);
+  return session_failed(s, RLY_LIMIT);
+}
+
 rly_status stopped_or(rly_session *s, rly_status failed) {
   if (mem_exhausted(s->mem)) return session_failed(s, failed);
   RunStatus stopped = session_stopped(s->vm, SPAN_NONE);

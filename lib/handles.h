@@ -193,6 +193,8 @@ rly_status status_of_failure(rly_context *cx, rly_status failed);
 rly_status program_failed(rly_program *p, rly_status failed);
 /* As status_of_failure, reporting to the session's own diagnostics. */
 rly_status session_failed(rly_session *s, rly_status failed);
+/* Reports that the session was refused memory; RLY_LIMIT. */
+rly_status session_out_of_memory(rly_session *s);
 /* What a call gives that failed: because the session was told to stop, because
  * memory ran out, or else `failed`. */
 rly_status stopped_or(rly_session *s, rly_status failed);
@@ -482,8 +484,9 @@ Tensor *constant_of_call(Program *p, const OpInfo *op, const Attrs *attrs,
 
 bool param_is_given(const rly_program *p, const Global *g);
 
-/* Gives a tuple or data type what is bound to its parts; the code's value, or
- * NULL after reporting. */
+/* The value of a param of a tuple or data type, borrowed from the code.  If no
+ * run has needed it so far, it is made of what is bound to its parts.  NULL
+ * after reporting. */
 const Value *param_parts(rly_program *p, const Global *g);
 
 /* Gives every param what is bound to its name.  False after reporting what

@@ -24,8 +24,7 @@ static rly_value *handle_of(rly_session *s, const Type *type, bool made,
                             Value v) {
   rly_value *handle = made ? value_handle_take(s, type, v) : NULL;
   if (handle) return handle;
-  mem_raise_exhausted(s->mem);
-  session_failed(s, RLY_LIMIT);
+  session_out_of_memory(s);
   return NULL;
 }
 

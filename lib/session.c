@@ -289,10 +289,7 @@ rly_status session_refuse_count(rly_session *s, const Global *g, const Type *fn,
 rly_status session_give_take(rly_session *s, const Type *type, Value v,
                              rly_value **result) {
   rly_value *handle = value_handle_take(s, type, v);
-  if (!handle) {
-    mem_raise_exhausted(s->mem);
-    return session_failed(s, RLY_LIMIT);
-  }
+  if (!handle) return session_out_of_memory(s);
   *result = handle;
   return RLY_OK;
 }
@@ -324,8 +321,7 @@ static rly_value *function_value(rly_session *s, const Global *g) {
     session_give_take(s, g->type, v, &handle);
     return handle;
   }
-  mem_raise_exhausted(s->mem);
-  session_failed(s, RLY_LIMIT);
+  session_out_of_memory(s);
   return NULL;
 }
 
@@ -614,8 +610,7 @@ rly_stats rly_session_stats(const rly_session *s) {
 static rly_status set_profile(rly_session *s, bool on) {
   s->options.profile = session_set_profile(s->vm, on) && on;
   if (s->options.profile == on) return RLY_OK;
-  mem_raise_exhausted(s->mem);
-  return session_failed(s, RLY_LIMIT);
+  return session_out_of_memory(s);
 }
 
 rly_status rly_session_set_profile(rly_session *s, bool on) {

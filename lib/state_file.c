@@ -466,8 +466,7 @@ static rly_status give_report(rly_session *s, rly_status status, StrBuf *text,
   char *copy = NULL;
   if (status == RLY_OK && report) {
     copy = text_take(s->program->cx, text);
-    if (!copy) mem_raise_exhausted(s->mem);
-    if (!copy) return session_failed(s, RLY_LIMIT);
+    if (!copy) return session_out_of_memory(s);
     *report = copy;
     return RLY_OK;
   }

@@ -217,14 +217,13 @@ rly_value *value_handle_of(rly_session *s, const Tensor *t, bool copied) {
   return value_handle_take(s, type_of_tensor(s, t), v);
 }
 
-/* A host knows from the report that memory ran out: misuse has none. */
+/* A report tells a host that memory ran out, as there is none of misuse. */
 static rly_value *handle_or_report(rly_session *s, const Tensor *t,
                                    bool copied) {
-  rly_value *v = s->freed ? NULL : value_handle_of(s, t, copied);
-  if (v || s->freed) return v;
-  mem_raise_exhausted(s->mem);
-  session_failed(s, RLY_LIMIT);
-  return NULL;
+  if (s->freed) return NULL;
+  rly_value *v = value_handle_of(s, t, copied);
+  if (!v) session_out_of_memory(s);
+  return v;
 }
 
 /* The elements are shared with the host's tensor; a kernel never writes over a

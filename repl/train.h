@@ -1,7 +1,7 @@
 /* What the files of `rly train` share: train.c goes on step by step,
  * train_text.c writes the program that does the steps, train_team.c does them
- * in several processes, train_data.c looks at what they read, train_keep.c
- * keeps runs in files, train_show.c tells how it goes. */
+ * in several processes, train_data.c looks through the data, train_keep.c keeps
+ * runs in files, train_show.c tells how it goes. */
 #ifndef REPL_TRAIN_H
 #define REPL_TRAIN_H
 
@@ -46,9 +46,9 @@ typedef struct Training {
   char *made;                /* memory of `folder`, where it is not given */
   StrBuf text;               /* the program beside the file */
   StrBuf settings;           /* what a run that goes on must share */
-  StrBuf inputs; /* names of what @train.inputs() gives, each ended by a line's
-                    end */
-  StrBuf sums;   /* a line for each of them: name, blank, checksum */
+  StrBuf
+      inputs;  /* a line for each field that @train.inputs() gives: its name */
+  StrBuf sums; /* likewise: its name, a blank and its checksum */
   const char *loss;    /* the function that is made small */
   const char *weights; /* the param whose paths name them; "": none */
   rly_session *session;
@@ -90,18 +90,18 @@ void train_leave(Training *t, int code);
 /* Values that are still to be visited, or made, owned. */
 typedef VEC(rly_value *) TrainValues;
 
-/* Takes the value; false: there is none, or memory is out. */
-bool train_push(TrainValues *all, rly_value *v);
-void train_drop(TrainValues *all);
+/* Takes the value; false: it is NULL, or memory is out. */
+bool train_values_push(TrainValues *all, rly_value *v);
+void train_values_free(TrainValues *all);
 /* Visits the tensors of a value in order; false: memory is out, or `see` says
  * so. */
 bool train_each_tensor(const Training *t, rly_value *v,
                        bool (*see)(void *data, rly_value *tensor), void *data);
 /* Computes t->sums; 0 or an exit status. */
 int train_sum_inputs(Training *t);
-/* Says where an example of the step to come, or else a weight, is NaN, or, if
- * not `nan`, infinite.  False: nowhere, or the session of the program failed.
- */
+/* Says where the examples of the step to come hold a NaN, or, unless `nan`, an
+ * infinity; if they do not, whether the weights hold one.  False: neither does,
+ * or the session of the program failed. */
 bool train_say_no_number(const Training *t, rly_program *p, rly_session *s,
                          bool nan);
 

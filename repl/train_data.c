@@ -1,6 +1,8 @@
-/* What a run of `rly train` reads: tensors in values, and checksums of the
- * params and examples, by which a run that goes on knows those that it began
- * with, and where they are no numbers. */
+/* Looks through the data of a run of `rly train`.  Checksums of the params and
+ * the examples tell a run that goes on whether they are those that it began
+ * with.  Where a loss is no number, the examples and the weights are searched
+ * for one that is none.  Values of any structure are gone through tensor by
+ * tensor, as the sums of a team are, too (train_team.c). */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@
 
 /* --- Tensors in values --------------------------------------------------- */
 
-bool train_push(TrainValues *all, rly_value *v) {
+bool train_values_push(TrainValues *all, rly_value *v) {
   if (v && VEC_RESERVE(all, 1)) {
     VEC_PUSH(all, v);
     return true;
@@ -21,7 +23,7 @@ bool train_push(TrainValues *all, rly_value *v) {
   return false;
 }
 
-void train_drop(TrainValues *all) {
+void train_values_free(TrainValues *all) {
   while (all->len) rly_value_free(VEC_POP(all));
   VEC_DONE(all);
 }
@@ -32,22 +34,22 @@ bool train_each_tensor(const Training *t, rly_value *v,
                        bool (*see)(void *data, rly_value *tensor), void *data) {
   TrainValues all;
   VEC_INIT(&all, t->h->program->mem);
-  bool ok = train_push(&all, rly_value_keep(v));
+  bool ok = train_values_push(&all, rly_value_keep(v));
   while (ok && all.len) {
     rly_value *top = VEC_POP(&all);
     if (rly_value_kind(top) == RLY_TENSOR) ok = see(data, top);
     else
       for (int i = rly_value_field_count(top) - 1; ok && i >= 0; i--)
-        ok = train_push(&all, rly_value_field(top, i));
+        ok = train_values_push(&all, rly_value_field(top, i));
     rly_value_free(top);
   }
-  train_drop(&all);
+  train_values_free(&all);
   return ok;
 }
 
 /* --- Checksums ----------------------------------------------------------- */
 
-/* The dtype, the shape and the elements. */
+/* Adds the dtype, the shape and the elements. */
 static bool see_sum(void *data, rly_value *tensor) {
   XXH3_state_t *sum = data;
   const char *dtype = rly_value_dtype(tensor);
@@ -95,10 +97,10 @@ int train_sum_inputs(Training *t) {
 
 /* --- No number ----------------------------------------------------------- */
 
-/* The first element that is NaN, or infinite. */
+/* The first element that is NaN, or the first that is infinite. */
 typedef struct NoNumber {
-  bool nan;      /* that is looked for */
-  rly_value *in; /* the tensor, owned; NULL: there is none */
+  bool nan;      /* which of the two is searched for */
+  rly_value *in; /* the tensor that has one, owned; NULL: none has */
   int64_t at;    /* row-major */
   double value;
 } NoNumber;
@@ -124,7 +126,7 @@ static bool see_no_number(void *data, rly_value *tensor) {
   return true;
 }
 
-/* Field `field` of the value, searched. */
+/* Searches field `field` of the value. */
 static NoNumber find_no_number(const Training *t, rly_value *v, int field,
                                bool nan) {
   NoNumber n = {.nan = nan};
@@ -134,8 +136,8 @@ static NoNumber find_no_number(const Training *t, rly_value *v, int field,
   return n;
 }
 
-/* Where it is, as `[row, ...]`: the row is that of the data, where the rows are
- * known. */
+/* Writes the place of the element as `[row, ...]`.  `rows` has the numbers of
+ * the examples in the data, or is (): then the row is that of the batch. */
 static void put_place(StrBuf *out, const NoNumber *n, rly_value *rows) {
   int rank = rly_value_rank(n->in);
   int64_t rest = n->at, each = rly_value_count(n->in);

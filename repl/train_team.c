@@ -186,7 +186,7 @@ static rly_value *finish_making(rly_session *s, Copy *c, const Making *m) {
 }
 
 static void making_done(Making *m) {
-  train_drop(&m->fields);
+  train_values_free(&m->fields);
   rly_value_free(m->form);
 }
 
@@ -210,7 +210,7 @@ static rly_value *value_of_sum(const Training *t, const Shared *x,
     all.len--;
     ok = made;
     if (!ok || !all.len) break;
-    ok = train_push(&VEC_LAST(&all).fields, made);
+    ok = train_values_push(&VEC_LAST(&all).fields, made);
     made = NULL;
   }
   while (all.len) making_done(&all.data[--all.len]);

@@ -120,7 +120,7 @@ void diag_note(Diag *d, Span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void diag_hint(Diag *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Puts words before the message: on what condition it is an error. */
+/* Puts words before the message, such as a condition on which it holds. */
 void diag_preface(Diag *d, const char *words);
 /* Adds the next call of the trace.  Call it for every frame, innermost first:
  * it keeps the first ten, the last ten and, between them, the innermost frame

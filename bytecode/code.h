@@ -326,9 +326,9 @@ static inline bool type_is_float_scalar(const Type *t) {
  * itself; the value, once there is one; the inputs. */
 enum { TAPE_LEVEL, TAPE_VALUE, TAPE_INPUTS };
 
-/* Of the instruction `pull`.  PULL_DUAL: its code is differentiated itself.
- * PULL_FORWARD: it sweeps for jvp, where what is given belongs to the inputs
- * and is called their tangent. */
+/* Flags of the instruction `pull`.  PULL_DUAL: the code in which it stands is
+ * differentiated itself.  PULL_FORWARD: it is part of jvp, so that errors speak
+ * of tangents of inputs, not of adjoints of values. */
 enum { PULL_DUAL = 1, PULL_FORWARD = 2 };
 /* `env` for code that is differentiated; the same function there. */
 const Env *env_dual(Code *c, const Env *env);

@@ -41,8 +41,8 @@
 
 /* --- state_file.c ------------------------------------------------------- */
 
-/* Why these tensors of a file are no state that rly_session_load would take
- * from it, or not an undamaged one; NULL: they are. */
+/* Why the tensors of a file are not the state of a session, or are a damaged
+ * one; NULL: they are a whole one. */
 const char *tensors_state_fault(const rly_tensors *ts);
 
 /* --- measure.c ---------------------------------------------------------- */

@@ -376,8 +376,8 @@ static const char *text_named(Source *src, const char *name) {
   return arena_strndup(&src->file->arena, t->data, (size_t)t->shape[0]);
 }
 
-/* In this order: is it a state at all, of a known format, undamaged.  NULL: it
- * is. */
+/* What is wrong with the file; NULL: nothing.  It is asked in this order: is it
+ * a state at all, is its format known, is it undamaged? */
 static const char *fault_of(const TensorFile *f) {
   const char *version = tensor_file_metadata(f, "format");
   const char *sum = tensor_file_metadata(f, "checksum");
@@ -395,7 +395,8 @@ const char *tensors_state_fault(const rly_tensors *ts) {
   return fault;
 }
 
-/* Is it an undamaged state, and consistent? */
+/* Reads what stands beside the tensors; false after reporting that the file is
+ * no state, a damaged one, or one that contradicts itself. */
 static bool read_source(Source *src, rly_session *s, const char *path) {
   const char *fault = fault_of(src->file);
   if (fault) return invalid(s, path, fault);

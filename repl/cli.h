@@ -97,11 +97,12 @@ enum {
 
 /* Returns false, and leaves *out unspecified, for a text that is no count. */
 bool read_count(const char *text, uint64_t *out);
-/* The limit of `:limit NAME VALUE`, which is that of a flag: memory of
- * --max-memory, tape of --tape-memory.  False: there is no such limit, or it
- * takes no such value. */
+/* Sets the limit of `:limit NAME VALUE`, which takes what its flag takes:
+ * `memory` is --max-memory, `tape` is --tape-memory.  False: there is no such
+ * limit, or it takes no such value. */
 bool read_limit(const char *name, const char *value, rly_options *to);
-/* Limits as they came from flags, as the library takes them: 0 is none. */
+/* Makes of limits that came from flags those that the library takes, where 0 is
+ * none. */
 void limits_plain(rly_options *o);
 
 /* A command line of `argc` words, still to be read; free() it.  NULL when

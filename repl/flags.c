@@ -93,8 +93,8 @@ static bool read_size(const char *text, size_t *out) {
   return true;
 }
 
-/* A number that a program counts to in int32.  The bound, rather than 2^31 - 1,
- * leaves room to add two of them. */
+/* A number that a program counts to in int32.  It is bounded by 10^9 rather
+ * than 2^31 - 1, so that the sum of two fits as well. */
 static bool read_count32(const char *text, uint64_t least, uint64_t *out) {
   return read_count(text, out) && *out >= least && *out <= 1000000000;
 }
@@ -149,8 +149,9 @@ static const char *const takes[] = {
 /* What a flag gives for `none`, where 0 says that it was not given. */
 static const size_t NO_LIMIT = SIZE_MAX;
 
-/* Of a count or of seconds `none` is 0, as where nothing was given: by itself
- * the library limits neither steps nor time, and the depth of calls always. */
+/* For a count and for seconds `none` is 0, as if the flag were not given, since
+ * the command line has no other default for them: the library takes 0 for no
+ * limit of steps and of time, and for its own limit of the depth of calls. */
 static bool store_limit(FlagKind kind, void *at, const char *value) {
   bool none = !strcmp(value, "none");
   switch (kind) {
@@ -194,7 +195,7 @@ void limits_plain(rly_options *o) {
   if (o->tape_memory == NO_LIMIT) o->tape_memory = 0;
 }
 
-/* Is it the first word of the flag, behind `--` or `--max-`? */
+/* Is `name` the first word of the flag's name, after `--` or `--max-`? */
 static bool names_limit(const Flag *f, const char *name) {
   const char *text = f->text + strlen("--");
   if (!strncmp(text, "max-", 4)) text += 4;

@@ -666,7 +666,8 @@ static rly_status begin(Host *h) {
   return status;
 }
 
-/* Standard input is read once, for both programs. */
+/* The program that is given, which is read twice.  Standard input can be read
+ * but once, so its text is kept. */
 typedef struct Given {
   const char *path;
   char *text; /* NULL: that of the file `path` */
@@ -679,7 +680,8 @@ static rly_status add_given(Host *h, const Given *given) {
                      : host_add_file(h, given->path);
 }
 
-/* The errors are those of a program that nobody wrote. */
+/* Says in each error that it is one of the program in float64, which nobody
+ * wrote. */
 static void explain_float64(Host *h) {
   for (size_t i = 0; i < diags_count(&h->cx->diags); i++) {
     Diag *d = (Diag *)diags_at(&h->cx->diags, i);
@@ -701,7 +703,8 @@ static rly_status add_in_float64(Host *h, const Given *given) {
     host_program_free(h, wide);
     return status;
   }
-  rly_diagnostics_clear(h->cx); /* warnings, which come again */
+  rly_diagnostics_clear(
+      h->cx); /* of warnings: the second reading has them, too */
   h->program = wide;
   host_program_free(h, written);
   wide->ir->float64 = true;

@@ -476,7 +476,8 @@ static rly_status call(Stream *st, rly_value **y) {
   return status == RLY_OK && !*y ? RLY_LIMIT : status;
 }
 
-/* A value of an input's parts fails for want of memory alone. */
+/* Building a value of an input's parts fails for want of memory alone, as their
+ * types are those of the frames. */
 static rly_status give(Stream *st) {
   size_t n = 0;
   for (size_t i = 0; i < st->feed_count; i++) {

@@ -113,7 +113,8 @@ static int refuse(Feed *f, const char *why) {
   return host_usage(f->h, "the step's input `%s` %s", f->name, why);
 }
 
-/* A window is the command's own memory, so that the limit is asked here. */
+/* The window is memory of the command, not of a session, so it is compared with
+ * the limit here. */
 static int make_window(Feed *f) {
   char frame[SIZE_TEXT], most[SIZE_TEXT], message[300];
   size_t bytes;

@@ -148,8 +148,8 @@ static int print_program(Training *t) {
 
 /* --- No number ----------------------------------------------------------- */
 
-/* No operator has made a NaN from numbers: what it reads is none, or a number
- * became too large. */
+/* Says why a loss or gradient is no number where no operator has made a NaN of
+ * numbers: one was read, or numbers became too large. */
 static void say_what_is_read(Training *t, Host *h, rly_session *s, bool nan) {
   if (train_say_no_number(t, h->program, s, nan)) return;
   fprintf(stderr,

@@ -8,11 +8,11 @@
  *   weights.safetensors   the weights at the end, or where it was stopped
  *
  * Each is written beside and renamed, so that a process that is killed leaves
- * whole files.  A state names the settings that it was made with, and checksums
- * of what the run read, as text in a cell: a line of settings, and one for each
- * input (older states have none).  A run goes on with the same ones only, for
- * others would not give its bits.  A state that is damaged is left out, and the
- * one before it taken. */
+ * whole files.  A state has the settings of its run and checksums of what the
+ * run read, as text in a cell: a line of settings, and one for each input
+ * (older states have no checksums).  A run goes on with the same settings and
+ * inputs only, for others would not give its bits.  A state that is damaged is
+ * left out, and the one before it taken. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static bool each_step(const Training *t, void (*see)(void *data, int64_t step),
   return true;
 }
 
-/* The newest of the steps before a given one; -1: there is none. */
+/* The newest step that is kept, of those before a given one; -1: none is. */
 typedef struct Newest {
   int64_t before, step;
 } Newest;
@@ -77,7 +77,8 @@ static int64_t newest_before(const Training *t, int64_t step) {
   return n.step;
 }
 
-/* Of the steps up to a given one, the oldest, and how many there are. */
+/* The oldest step that is kept, of those up to a given one, and how many of
+ * these there are. */
 typedef struct Oldest {
   int64_t most, step, count;
 } Oldest;
@@ -92,8 +93,8 @@ static void see_oldest(void *data, int64_t step) {
 
 static const char cell[] = "@train.settings";
 
-/* The text that a checkpoint was made with, to be freed; NULL: it has none, or
- * memory is out (*found). */
+/* The text in that cell of a state, to be freed; NULL: the state has no such
+ * cell, or, where *found, memory is out. */
 static char *settings_of(const rly_tensors *ts, bool *found) {
   *found = false;
   for (size_t i = 0; i < rly_tensors_count(ts); i++) {
@@ -122,8 +123,8 @@ static size_t differing(const char *a, const char *b, size_t *from) {
   return next ? (size_t)(next - a) - *from : strlen(a + *from);
 }
 
-/* The name of the first input whose checksum is another than in `was`; NULL:
- * all that both have are the same. */
+/* The name of the first input whose checksum is another than in the text of a
+ * state; NULL: all that both have are the same. */
 static const char *other_input(const Training *t, const char *was,
                                size_t *len) {
   const char *now = strbuf_text(&t->sums);
@@ -218,8 +219,8 @@ static int find_whole(Training *t, int64_t *step) {
                     t->folder);
 }
 
-/* Puts the settings and the checksums into the cell, which a state may not have
- * had. */
+/* Writes the settings and the checksums into the cell, as an older state has
+ * no checksums. */
 static int note_settings(Training *t) {
   StrBuf text;
   strbuf_init(&text, t->h->program->mem);
@@ -247,8 +248,8 @@ rly_status train_load(Training *t, rly_session *s, int64_t step) {
   return status;
 }
 
-/* Can files be written to the folder?  The answer is the system's own: access()
- * knows of no disk that takes no writes. */
+/* Can files be written to the folder?  One is made there and removed, since
+ * access() does not know whether a disk takes writes. */
 static int try_folder(Training *t) {
   char path[PATH_ROOM];
   if (!path_of(t, path, ".rly-XXXXXX")) return 1;
@@ -323,7 +324,8 @@ int train_open(Training *t) {
 
 /* --- Keeping ------------------------------------------------------------- */
 
-/* A later state is one that was left out; the run will write over it. */
+/* States of later steps do not count: they were left out when the run went on,
+ * and it will write over them. */
 static void drop_oldest(Training *t) {
   int64_t keep = (int64_t)t->h->cli->keep;
   for (;;) {

@@ -199,7 +199,8 @@ static void write_line(Training *t, const StepReport *r, const EpochReport *e) {
   strbuf_done(&line);
 }
 
-/* A run may have all steps of the epochs that are asked for, or more. */
+/* A run that goes on may have as many steps as --epochs asks for already, or
+ * more. */
 void train_show_begin(const Training *t) {
   char line[256];
   if (is_silent(t) || !t->step) return;
@@ -251,7 +252,7 @@ static void show_object_of_end(const Training *t, TrainEnd end) {
   strbuf_done(&line);
 }
 
-/* What is no success is told on stderr in any case. */
+/* An end that is no success is told on stderr, with --json as well. */
 void train_show_why(const Training *t, TrainEnd end) {
   bool json = t->h->cli->json && t->log != stdout;
   long long step = t->step, steps = t->steps;

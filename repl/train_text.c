@@ -497,8 +497,9 @@ static void put_input_param(Plan *p, const char *name) {
   if (global) put_input(p, global, global);
 }
 
-/* The file's params, those that put_params() has added, and what functions give
- * once.  Weights to begin with are left out: a run that goes on has others. */
+/* The file's params, those that put_params() has added, and what @data and
+ * @validation give.  The param of the weights to begin with is left out: a run
+ * that goes on has its weights from its state. */
 static void put_inputs(Plan *p) {
   StrBuf *out = &p->t->text;
   strbuf_add(out, "def @train.inputs() { (");

@@ -148,7 +148,9 @@ Tensor *op_plan_result(Plans *p, OpPlan *plan, const OpSite *site,
   return NULL;
 }
 
-enum { KEPT_MOST = 4096 }; /* bytes of a result that is kept */
+/* The largest buffer, in bytes, of a result that is kept: each site may keep
+ * one until its session ends. */
+enum { KEPT_MOST = 4096 };
 
 /* A result that is a part of a large buffer is not kept, since it would keep
  * the buffer alive. */

@@ -92,7 +92,7 @@ static const Type *part_type(Session *s, const Both *at, int i) {
              : value_ctor_field(&s->store, at->type, at->v.obj->tag, i);
 }
 
-/* Whose structure is asked of what is given. */
+/* What errors call that which the sweep is given. */
 static const char *given_text(const Sweep *w) {
   return w->forward ? "the tangent of an input" : "the adjoint of a value";
 }

@@ -381,7 +381,9 @@ static bool run_region(const OpCall *call, const Product *p, const Panels *b,
                        const Region *r) {
   float scratch[BLOCK * PANEL] __attribute__((aligned(64)));
   int64_t rows = r->rows_end - r->row;
-  Part part; /* a literal would clear it, which takes time in small products */
+  /* Set field by field: a literal clears all of it first, which takes time in
+   * small products. */
+  Part part;
   part.tiles = isa_in_use()->tiles[type_of(p->a.dtype)];
   part.p = p;
   part.k = 0;
@@ -536,7 +538,10 @@ static bool run_converted(OpCall *call, const Product *of, const Panels *b) {
 
 bool product_by_panels(OpCall *call, const Product *p) {
   Product own;
-  if (p->n < COLUMNS_FEW && p->m > p->n) own = turned(p), p = &own;
+  if (p->n < COLUMNS_FEW && p->m > p->n) {
+    own = turned(p);
+    p = &own;
+  }
   Panels panels = panels_of_matrix(&p->b);
   Packed *packed =
       p->weights ? pack_find(call, p->weights, &p->b, p->k, p->n) : NULL;

@@ -46,12 +46,12 @@ function divided(list, ranges) {
   return [within, without];
 }
 
-// Segments of the first module that lie close together, as one.  Between them
-// are zeros, as there are until the second module fills that in: where a string
-// ends, or where data of the second is.  The head of a segment takes more bytes
-// of a packed module than they do.
+// The segments, with those that lie close together made one, and zeros in the
+// gaps between them.  A gap is the end of a string, which is a zero, or data of
+// the second module, which writes them over when it comes.  Compressed, the head
+// of a segment is longer than such zeros.
 function gathered(list) {
-  const NEAR = 24; // larger gaps make the module larger than the heads
+  const NEAR = 24; // bytes of the longest gap that is shorter than a head
   const runs = [];
   for (const s of list.sort((a, b) => a.at - b.at)) {
     const run = runs.at(-1);
@@ -93,7 +93,7 @@ async function split(whole, relocs, first, later, folder) {
   const rest = sections(readFileSync(path('later.wasm')));
   writeFileSync(path('later.wasm'), module_of([...rest, data_section(there)]));
 
-  // It cuts segments where there are zeros, so they are gathered afterwards.
+  // wasm-opt cuts segments where there are zeros, so they are gathered after it.
   tool('wasm-opt', '-Oz', path('first.wasm'), '-o', path('small.wasm'));
   const small = sections(readFileSync(path('small.wasm')));
   const held = small.find((s) => s.id === DATA);

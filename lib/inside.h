@@ -45,6 +45,13 @@
  * one; NULL: they are a whole one. */
 const char *tensors_state_fault(const rly_tensors *ts);
 
+/* --- params.c ----------------------------------------------------------- */
+
+/* Sets read[i], for each param i of the program, to whether a call of one of
+ * these functions may read it.  False: memory ran out. */
+bool params_reached(rly_program *p, int count,
+                    const rly_function *const *functions, bool *read);
+
 /* --- measure.c ---------------------------------------------------------- */
 
 /* Measures what calls take, by running them; what was measured is kept. */

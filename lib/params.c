@@ -15,6 +15,7 @@
 #include "bytecode/code.h"
 #include "ir/walk.h"
 #include "lib/handles.h"
+#include "lib/inside.h"
 #include "vm/session.h"
 
 bool param_is_given(const rly_program *p, const Global *g) {
@@ -42,6 +43,32 @@ static void reach_globals(Reach *r, Mem *mem, const Expr *e) {
   expr_walk_end(&w);
 }
 
+/* A worklist over definitions; each is walked once, so the cost is that of the
+ * text that can be reached. */
+static void reach_all(Reach *r, Mem *mem) {
+  while (r->rest.len && !mem_exhausted(mem))
+    reach_globals(r, mem, VEC_POP(&r->rest));
+}
+
+bool params_reached(rly_program *p, int count,
+                    const rly_function *const *functions, bool *read) {
+  if (!program_enter(p)) return false;
+  Mem *mem = p->ir->mem;
+  Reach r;
+  ptrmap_init(&r.met, mem);
+  VEC_INIT(&r.rest, mem);
+  for (int i = 0; i < count; i++)
+    VEC_PUSH(&r.rest, ((const Global *)functions[i])->value);
+  reach_all(&r, mem);
+  for (size_t i = 0; i < p->ir->params.len; i++)
+    read[i] = ptrmap_has(&r.met, p->ir->params.data[i]);
+  bool ok = !mem_exhausted(mem);
+  VEC_DONE(&r.rest);
+  ptrmap_done(&r.met);
+  program_leave(p);
+  return ok;
+}
+
 /* Params are given in the order of the text, so what a default needs of those
  * below it has no value yet. */
 static bool default_is_ready(rly_program *p, const Global *g) {
@@ -50,8 +77,7 @@ static bool default_is_ready(rly_program *p, const Global *g) {
   ptrmap_init(&r.met, p->ir->mem);
   VEC_INIT(&r.rest, p->ir->mem);
   VEC_PUSH(&r.rest, g->value);
-  while (r.rest.len && !mem_exhausted(p->ir->mem))
-    reach_globals(&r, p->ir->mem, VEC_POP(&r.rest));
+  reach_all(&r, p->ir->mem);
   for (size_t i = 0; i < p->ir->params.len && ready; i++) {
     const Global *other = p->ir->params.data[i];
     ready = !ptrmap_has(&r.met, other) || param_is_given(p, other);
@@ -174,8 +200,6 @@ bool params_bound(rly_program *p, Missing *missing) {
 
 /* --- What a run needs ----------------------------------------------------- */
 
-/* A worklist over definitions; each is walked once, so the cost is that of the
- * text that can be reached. */
 rly_status params_for(rly_program *p, const Unit *from, bool lets_only,
                       const Expr *call, Session *asker) {
   Mem *mem = p->ir->mem;
@@ -189,8 +213,7 @@ rly_status params_for(rly_program *p, const Unit *from, bool lets_only,
     for (int i = 0; i < u->step_count; i++)
       if (!lets_only || u->steps[i].kind == STEP_LET)
         VEC_PUSH(&r.rest, u->steps[i].expr);
-  while (r.rest.len && !mem_exhausted(mem))
-    reach_globals(&r, mem, VEC_POP(&r.rest));
+  reach_all(&r, mem);
   bool ok = !mem_exhausted(mem) && give_params(&to, &r.met);
   missing_end(&missing);
   VEC_DONE(&r.rest);

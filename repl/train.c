@@ -127,10 +127,8 @@ static int prepare(Training *t, Host *h) {
   VEC_CLEAR(&t->inputs);
   t->h = h;
   int code = train_write(t);
-  if (code) return code;
-  status = rly_program_add_text(h->program, "<train>", strbuf_text(&t->text),
-                                t->text.len, 0);
-  if (status == RLY_OK && !h->cli->print) status = host_bind(h, 1, NULL);
+  if (code || h->cli->print) return code;
+  status = host_bind(h, 1, NULL);
   host_report_aside(h);
   return exit_status(status);
 }

@@ -107,8 +107,9 @@ bool train_say_no_number(const Training *t, rly_program *p, rly_session *s,
 
 /* --- train_text.c --------------------------------------------------------- */
 
-/* Writes the program beside the file into t->text, t->settings and t->inputs.
- * 0, or an exit status after reporting what the file lacks. */
+/* Writes the program beside the file into t->text, and adds it to the file's;
+ * writes t->settings and t->inputs.  0, or an exit status after reporting what
+ * the file lacks. */
 int train_write(Training *t);
 
 /* --- train_keep.c --------------------------------------------------------- */

@@ -497,24 +497,38 @@ static void put_input_param(Plan *p, const char *name) {
   if (global) put_input(p, global, global);
 }
 
-/* The file's params, those that put_params() has added, and what @data and
- * @validation give.  The param of the weights to begin with is left out: a run
- * that goes on has its weights from its state. */
+/* The params that steps and epochs read, and what @data and @validation give.
+ * The param of the weights to begin with is left out: a run that goes on has
+ * its weights from its state.  Written last, of the program with all the text
+ * before. */
 static void put_inputs(Plan *p) {
   StrBuf *out = &p->t->text;
+  const rly_function *calls[] = {rly_program_function(p->p, "train.step"),
+                                 rly_program_function(p->p, "train.epoch")};
+  int count = rly_program_param_count(p->p);
+  bool *read = ARENA_ARRAY(&p->p->arena, bool, (size_t)count + 1);
+  if (!read || !params_reached(p->p, 2, calls, read)) return;
   strbuf_add(out, "def @train.inputs() { (");
-  for (int i = 0; i < rly_program_param_count(p->p); i++) {
+  for (int i = 0; i < count; i++) {
     const char *name = rly_program_param_name(p->p, i);
-    if (p->init || strcmp(name, p->param)) put_input_param(p, name);
-  }
-  for (int i = 0; !p->data && !p->batch && i < p->inputs; i++) {
-    const char *name = rly_function_param_name(p->loss_fn, i + 1);
-    if (!has_param(p, name)) put_input_param(p, name);
+    if (read[i] && (p->init || strcmp(name, p->param)))
+      put_input_param(p, name);
   }
   if (p->data) put_input(p, "@train.examples", "@data()");
   if (p->validation && !(p->cli->validate > 0))
     put_input(p, "@train.checked", "@validation()");
   strbuf_add(out, ") }\n");
+}
+
+/* Adds the text from a place on to the program; 0 or an exit status. */
+static int add_text(const Plan *p, size_t from) {
+  const StrBuf *text = &p->t->text;
+  int code = plan_if_out(p);
+  if (code) return code;
+  rly_status status = rly_program_add_text(
+      p->p, "<train>", strbuf_text(text) + from, text->len - from, 0);
+  host_report_aside(p->t->h);
+  return exit_status(status);
 }
 
 /* What must be the same when a run goes on, or it would not be the same run. */
@@ -556,6 +570,9 @@ int train_write(Training *t) {
   put_seen(&p);
   put_validation(&p);
   put_epoch(&p);
+  status = add_text(&p, 0);
+  if (status) return status;
+  size_t from = t->text.len;
   put_inputs(&p);
-  return plan_if_out(&p);
+  return add_text(&p, from);
 }

@@ -289,6 +289,23 @@ for my $input (sort keys %inputs) {
         qr/begun with other values of `\Q$input\E`/, "another $input");
 }
 
+# A param that no step reads may have another value.
+my $beside = spew(scratch('beside.rly'), <<'END');
+param @w: float32 = 1f;
+param @scale: float64 = 1f64;
+param @asked: Tensor[(?), float32];
+let @scaled = cast(@scale, dtype="float32") * 2f;
+def @loss(%w: float32, %x: Tensor[(?), float32]) { %w * @scaled * mean(%x) }
+def @predict() { @w * @asked }
+END
+my @beside = ('train', $beside, 'x=[1, 2]', '-o', scratch('beside'), '--resume',
+              '--epochs');
+rly(@beside, 1, 'asked=[3]');
+gives(rly(@beside, 2, 'asked=[4]'), 0, qr/^goes on after step 1 of 2$/m, '',
+      'another value of a param that no step reads');
+gives(rly(@beside, 3, 'asked=[4]', 'scale=3'), 1, '',
+      qr/other values of `\@scale`/, '... of one that is read by way of a let');
+
 # A state that was kept before there were checksums has none to compare.
 my @older = ('train', 'tests/train/older.rly', '-o', scratch('older'),
              '--resume', '--epochs');

@@ -38,11 +38,14 @@ Span observe_place(Session *s, const Word *pc, StrBuf *out) {
 /* --- Operators ---------------------------------------------------------- */
 
 /* Fused operators count as one, whose operations are the steps' on each element
- * of the first result. */
+ * of the first result.  If all results are joined, that is the concatenation,
+ * of which each step gives a part. */
 static void chain_shape(const Word *pc, OpShape *shape) {
   const ChainSite *site = pc[1].data;
+  bool joined = site->join && site->out_count == 1;
   *shape = (OpShape){.name = site->name,
                      .steps = site->fuse->steps,
+                     .joined = joined ? site->join->source_count : 1,
                      .source_count = site->source_count,
                      .out_count = site->out_count,
                      .sources = site->sources,
@@ -58,6 +61,7 @@ bool op_shape(const Word *pc, OpShape *shape) {
   *shape = (OpShape){.name = site->op->name,
                      .site = site,
                      .steps = 1,
+                     .joined = 1,
                      .source_count = site->source_count,
                      .out_count = site->out_count,
                      .sources = site->sources,
@@ -144,7 +148,8 @@ static void weigh(const Session *s, const OpWatch *w, const OpShape *shape,
     if (i > 0) continue;
     *flops = shape->site ? op_flops(shape->site->op, shape->site->attrs,
                                     w->count, w->args, &out)
-                         : (double)shape->steps * (double)tensor_count(&out);
+                         : (double)shape->steps * (double)tensor_count(&out) /
+                               shape->joined;
   }
 }
 

@@ -13,6 +13,7 @@ typedef struct OpShape {
   const char *name;
   const OpSite *site; /* NULL: the instruction fuses several operators */
   int steps;          /* how many operators */
+  int joined; /* of how many results of steps the first result is made */
   int source_count, out_count;
   const OpSource *sources;
   const Type *const *out_types;

@@ -86,6 +86,18 @@ like($chain->{err}, qr/ 1 +\d+ .*  multiply\+subtract  <command line>:1$/m,
      'operators that run as one have a row');
 like($run->{err}, qr/\(other code\)  \S+net\.rly:2$/m, 'scalar code by line');
 
+# Two operators on each of 1,000,000 elements, whose results are joined.
+my $joined = rly('--profile', spew(scratch('joined.rly'), <<'END'));
+def @joined(%x: Tensor[(1000000), float32]) {
+  let %a = %x * 2f;
+  concatenate((%a, %a + 1f))
+}
+take(@joined(ones(shape=[1000000], dtype="float32")), 0);
+END
+my ($ms, $giga) = $joined->{err} =~
+    /^ +([\d.]+) .* ([\d.]+) +[\d.]+  multiply\+add\+concatenate$/m;
+near([$ms * $giga], [2], 0.8, 'operations of a chain that joins its results');
+
 # --- --trace ----------------------------------------------------------------
 
 sub trace { return json(slurp(scratch('trace.json'))) }

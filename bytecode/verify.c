@@ -630,10 +630,23 @@ static bool inputs_fit(Verify *v, const ChainSite *site) {
   return true;
 }
 
+/* Is each output of the fused program a result, or an operand of the
+ * concatenation, which has one of its own? */
+static bool results_fit(Verify *v, const ChainSite *site) {
+  int parts = 0;
+  for (int o = 0; site->join && o < site->fuse->outputs; o++)
+    parts += site->parts[o] > 0;
+  int joined = site->join ? 1 : 0;
+  if (site->join && parts != site->join->source_count)
+    return wrong(v, NO_FLAW_REG, "the chain joins what it does not give");
+  return site->out_count == site->fuse->outputs - parts + joined ||
+         wrong(v, NO_FLAW_REG, "the chain gives another number of results");
+}
+
 /* Does what the word points to fit the instruction? */
 static bool site_fits(Verify *v, const Word *at) {
   const Word *chain = ins_word(at, 'Q'), *check = ins_word(at, 'K');
-  if (chain) return inputs_fit(v, chain->data);
+  if (chain) return inputs_fit(v, chain->data) && results_fit(v, chain->data);
   if (check && ((const CheckSite *)check->data)->name_count != at->b)
     return wrong(v, NO_FLAW_REG, "the check compares other names");
   return true;

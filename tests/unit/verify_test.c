@@ -591,6 +591,21 @@ static void test_sites(void **state) {
   s.units[0] = (Word)I(chain, 1, 0, 0);
   s.units[1] = (Word)DATA(&chain);
   is_flawed(&s, NONE, "the chain reads what it is not given");
+  static const Fuse both = {.outputs = 2};
+  static const OpSite join = {.source_count = 2};
+  static const uint8_t first[] = {1, 0}, all[] = {2, 1};
+  ChainSite joined = {.fuse = &both,
+                      .source_count = 1,
+                      .join = &join,
+                      .parts = all,
+                      .out_count = 1,
+                      .out_types = vectors};
+  s.units[1] = (Word)DATA(&joined);
+  is_sound(&s);
+  joined.parts = first;
+  is_flawed(&s, NONE, "the chain joins what it does not give");
+  joined.join = NULL;
+  is_flawed(&s, NONE, "the chain gives another number of results");
 }
 
 /* --- Memory ------------------------------------------------------------- */

@@ -109,9 +109,9 @@ static void put_params(Plan *p) {
 static void put_state(Plan *p) {
   StrBuf *out = &p->t->text;
   const Optimiser *o = optimiser_named(p->optimizer);
-  /* An attribute is an int64: a seed from 2^63 on is the one of its bits. */
-  strbuf_addf(out, "let @train.key = random.threefry_key(%lld);\n",
-              (long long)p->cli->seed);
+  unsigned long long seed = p->cli->seed;
+  strbuf_addf(out, "let @train.key = random.threefry_key(%llu%s);\n", seed,
+              seed > INT64_MAX ? "u64" : "");
   if (p->init)
     strbuf_add(out,
                "let @train.weights = ref(@init(@subkey(@train.key, 0)));\n");

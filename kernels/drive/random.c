@@ -25,10 +25,15 @@ static void put_key(const Threefry *t, Tensor *out) {
   threefry_store(t, (uint64_t *)out->data);
 }
 
-/* A negative seed counts as its two's complement. */
+/* The 64 bits of an integer: a negative one is its two's complement, a uint64
+ * is what it is, also beyond the largest int64. */
+static uint64_t seed_of(const Tensor *t) {
+  return t->dtype == DT_UINT64 ? tensor_bits_at(t, 0).u64
+                               : (uint64_t)tensor_i64_at(t, 0);
+}
+
 bool kernel_threefry_key(OpCall *call) {
-  const Tensor *seed = call->args[0];
-  Threefry t = threefry_of_seed((uint64_t)tensor_i64_at(seed, 0));
+  Threefry t = threefry_of_seed(seed_of(call->args[0]));
   put_key(&t, call->outs[0]);
   return true;
 }

@@ -207,7 +207,8 @@ static Val *param_value(Export *x, const Global *g, Span at) {
   if (g->value) return default_value(x, g);
   Diag *d =
       diag_error(x->p->diags, E0503, at, "`@%s` has no value", g->name->text);
-  diag_hint(d, "--params FILE binds params by name");
+  diag_hint(d, "write %s=VALUE after the program, or --params FILE",
+            g->name->text);
   return NULL;
 }
 

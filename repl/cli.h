@@ -182,7 +182,9 @@ rly_status host_add_program(Host *h, int *args);
  * reporting. */
 bool host_find_entry(Host *h, const rly_function **entry);
 /* Binds the files of --params and --inputs, then the words from `first` on.  A
- * later binding of a name replaces an earlier one. */
+ * later binding of a name replaces an earlier one.  `host_bind` looks at once
+ * whether all has a value that the program or the entry needs. */
+rly_status host_bind_given(Host *h, int first);
 rly_status host_bind(Host *h, int first, const rly_function *entry);
 /* A session that prints to stdout and that Ctrl-C interrupts from now on.  If
  * `observed`, the flags for profiles, traces and NaNs apply to it. */

@@ -166,18 +166,18 @@ static rly_status bind_word(Host *h, int first, int i) {
 
 /* The order of binding is the order of precedence, from the lowest: --params,
  * --inputs, words. */
-static rly_status bind_all(Host *h, int first, const rly_function *entry) {
+rly_status host_bind_given(Host *h, int first) {
   rly_status status = bind_files(h, &h->cli->params);
   if (status == RLY_OK) status = bind_files(h, &h->cli->inputs);
   for (int i = first; i < h->cli->words.count && status == RLY_OK; i++)
     status = bind_word(h, first, i);
-  if (status == RLY_OK) status = rly_program_bindings_check(h->program, entry);
   return status;
 }
 
 rly_status host_bind(Host *h, int first, const rly_function *entry) {
   guard_begin(h->cli, "loading");
-  rly_status status = bind_all(h, first, entry);
+  rly_status status = host_bind_given(h, first);
+  if (status == RLY_OK) status = rly_program_bindings_check(h->program, entry);
   guard_end();
   return status;
 }

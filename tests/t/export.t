@@ -169,6 +169,27 @@ for (['a part that is not bound', qr/E0503.*`ends\.0`: Tensor/s, 4],
         '', $why, $what);
 }
 
+# Words after the program give values to params, as they do for a run.
+my $model = exported('word', 'params: by words', $dense, 'bias=[5, 6]',
+                  'weight=[[0, 1], [1, 0]]');
+gives(rly('run', $model, 'x=[[1, 2]]'), 0,
+      "Tensor[(1, 2), float32] [[7.0, 7.0]]\n", '', '... which the model has');
+$model = exported('file_word', 'params: a word that names a file', $dense,
+                  'bias=@' . scratch('bias.npy'));
+gives(rly('run', $model, 'x=[[1, 2]]'), 0,
+      "Tensor[(1, 2), float32] [[10.0, 17.0]]\n", '', '... which has it');
+for ([[], qr/E0503.*bias=VALUE after the program/s, 'nothing given'],
+     [['bias=[1, 2]', 'bias=[3, 4]'], qr/`bias` is given twice/, 'twice'],
+     [['bias=[1, 2]', 'wieght=[[1, 2], [3, 4]]'],
+      qr/nothing named `wieght`.*did you mean `weight`/s, 'an unknown name'],
+     [['bias=[1, 2, 3]'], qr/E0504/, 'a value that does not fit'],
+     [['x=[[1, 2]]'], qr/`x` is an input of the model.*NAME=VALUE/s, 'input'],
+     [['[1, 2]'], qr/E0505.*without a name/, 'a value without a name']) {
+  my ($words, $why, $what) = @$_;
+  gives(rly('export', $dense, @$words, '-o', scratch('word.onnx')), 1, '',
+        $why, "words: $what");
+}
+
 # A list of which nothing is bound is empty, as it is in a run.
 my $none = spew(scratch('none.rly'), <<'END');
 param @none: List[Tensor[(2), float32]];
@@ -264,7 +285,7 @@ my $by_hand = slurp($hand);
 gives(rly('export', $hand, '-o', $hand), 1, '', qr/E0506.*would be overwritten/,
       'a model over its program');
 gives(rly('export', $hand), 0, '', '', 'a model beside it');
-my $model = $hand =~ s/rly$/onnx/r;
+$model = $hand =~ s/rly$/onnx/r;
 gives(rly('import', $model), 1, '', qr/E0506.*no text of rly import: -o/,
       'a program over one by hand');
 is(slurp($hand), $by_hand, '... which is as it was');

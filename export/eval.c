@@ -119,13 +119,6 @@ static Val *global_value(Export *x, const Global *g) {
   return v;
 }
 
-/* A default that is known is an initializer of the param's name, too. */
-static Val *default_value(Export *x, const Global *g) {
-  Val *v = global_value(x, g);
-  bool known = v && v->kind == VAL_TENSOR && v->constant && !v->name;
-  return known ? val_initializer(x, g->name->text, v->constant) : v;
-}
-
 /* --- Data ----------------------------------------------------------------- */
 
 static Val *data_new(Export *x, const Type *type, const Ctor *ctor, int count,
@@ -199,12 +192,55 @@ static Val *part_value(Export *x, const ExportPart *p) {
                  : data_new(x, p->type, p->ctor, (int)p->count, items);
 }
 
+/* The elements of a list whose end is known; false: it is made by a node. */
+static bool list_items(const Val *v, Vals *out) {
+  for (; v->kind == VAL_DATA && v->count; v = v->items[1])
+    VEC_PUSH(out, v->items[0]);
+  return v->kind == VAL_DATA;
+}
+
+static Val *named_parts(Export *x, Val *v, const char *path);
+
+static Val *named_list(Export *x, Val *v, const char *path) {
+  Vals items;
+  VEC_INIT(&items, x->mem);
+  Val *made = v;
+  if (list_items(v, &items)) {
+    for (size_t i = 0; i < items.len; i++)
+      items.data[i] =
+          named_parts(x, items.data[i],
+                      x->wish->path(x->wish->data, path, v->ctor, (int64_t)i));
+    made = list_of(x, v->type, v->ctor, (int64_t)items.len, items.data);
+  }
+  VEC_DONE(&items);
+  return made;
+}
+
+/* The value of a default: what is known of it is an initializer, as what is
+ * bound is, of the param's name or of the part's path. */
+static Val *named_parts(Export *x, Val *v, const char *path) {
+  if (!v) return NULL;
+  if (v->kind == VAL_TENSOR)
+    return v->constant && !v->name ? val_initializer(x, path, v->constant) : v;
+  if ((v->kind != VAL_TUPLE && v->kind != VAL_DATA) || !v->count) return v;
+  if (v->ctor && !v->ctor->labels && list_cons(v->type) == v->ctor)
+    return named_list(x, v, path);
+  Val **items = ARENA_ARRAY(x->arena, Val *, (size_t)v->count);
+  for (int i = 0; items && i < v->count; i++) {
+    const char *at = x->wish->path(x->wish->data, path, v->ctor, i);
+    if (!(items[i] = named_parts(x, v->items[i], at))) return NULL;
+  }
+  if (!items) return NULL;
+  return v->ctor ? data_new(x, v->type, v->ctor, v->count, items)
+                 : val_tuple(x, v->type, v->count, items);
+}
+
 static Val *param_value(Export *x, const Global *g, Span at) {
   bool failed = false;
   const ExportPart *bound = x->wish->param(x->wish->data, g, &failed);
   if (failed) return NULL;
   if (bound) return part_value(x, bound);
-  if (g->value) return default_value(x, g);
+  if (g->value) return named_parts(x, global_value(x, g), g->name->text);
   Diag *d =
       diag_error(x->p->diags, E0503, at, "`@%s` has no value", g->name->text);
   diag_hint(d, "write %s=VALUE after the program, or --params FILE",

@@ -21,6 +21,10 @@ typedef struct ExportWish {
   /* The value that is bound to a param, borrowed until the model is written.
    * NULL: none is; `*failed` is set after reporting one that does not fit. */
   const ExportPart *(*param)(void *data, const Global *g, bool *failed);
+  /* The path of part `i` of what has that path, by which it would be bound; of
+   * a tuple where `ctor` is NULL. */
+  const char *(*path)(void *data, const char *path, const Ctor *ctor,
+                      int64_t i);
   void *data;
 } ExportWish;
 

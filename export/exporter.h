@@ -149,6 +149,8 @@ bool val_rank(Export *x, const Val *v, Span at, int *rank);
 
 /* What a list of tensors has as elements; NULL: it is no such type. */
 const Type *list_element(Export *x, const Type *t);
+/* The constructor of an element, where it is a list of anything; or NULL. */
+const Ctor *list_cons(const Type *t);
 /* What an Option of a tensor or of a list of them may hold; NULL: it is no such
  * type. */
 const Type *option_element(Export *x, const Type *t);

@@ -79,7 +79,7 @@ const Type *type_here(Export *x, const Type *t) {
 /* --- Making --------------------------------------------------------------- */
 
 /* Reads List[A] { Cons(A, List[A]), Nil } off the data type. */
-static const Ctor *list_cons(const Type *t) {
+const Ctor *list_cons(const Type *t) {
   if (t->kind != TY_ADT || t->adt->ctor_count != 2) return NULL;
   const Ctor *a = &t->adt->ctors[0], *b = &t->adt->ctors[1];
   const Ctor *cons = a->field_count == 2 ? a : b;

@@ -93,6 +93,14 @@ static const ExportPart *param_part(void *data, const Global *g, bool *failed) {
   return part;
 }
 
+static const char *part_path(void *data, const char *path, const Ctor *ctor,
+                             int64_t i) {
+  rly_program *p = data;
+  return ctor && path_cons_of(ctor->adt) != ctor
+             ? path_of_field(&p->arena, path, ctor, (int)i)
+             : path_join_index(&p->arena, path, i);
+}
+
 bool program_write_model(rly_program *p, const char *entry, int64_t opset,
                          bool external, const char *path) {
   const Global *g = scope_global(&p->ir->user, name_of(&p->cx->names, entry));
@@ -100,7 +108,7 @@ bool program_write_model(rly_program *p, const char *entry, int64_t opset,
     program_no_function(p->ir, NULL, entry);
     return false;
   }
-  ExportWish wish = {opset, external, param_part, p};
+  ExportWish wish = {opset, external, param_part, part_path, p};
   return program_export(p->ir, g, &wish, path);
 }
 

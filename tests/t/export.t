@@ -169,8 +169,34 @@ for (['a part that is not bound', qr/E0503.*`ends\.0`: Tensor/s, 4],
         '', $why, $what);
 }
 
+# So are those of a default.  By hand: (10, 17) leaves the first layer.
+my $defaults = spew(scratch('defaults.rly'), <<'END');
+type Layer {
+  Layer(weight: Tensor[(2, 2), float32], bias: Option[Tensor[(2), float32]])
+}
+param @net: (Layer, List[Layer], Tensor[(2), float32]) =
+  (Layer([[1f, 2f], [3f, 4f]], Some([5f, 6f])),
+   List[Layer([[1f, 0f], [0f, 1f]], None),
+        Layer([[1f, 0f], [0f, 2f]], Some([1f, 2f]))], [2f, 3f]);
+def @layer(%x: Tensor[(1, 2), float32], %l: Layer) {
+  let %y = nn.dense(%x, %l.weight);
+  match (%l.bias) { Some(%b) => %y + %b, None => %y }
+}
+def @main(%x: Tensor[(1, 2), float32]) {
+  @foldl(@layer, @layer(%x, @net.0), @net.1) * @net.2
+}
+END
+my $model = exported('defaults', 'the default of a param of parts', $defaults);
+gives(rly('run', $model, 'x=[[1, 2]]'), 0,
+      "Tensor[(1, 2), float32] [[ 22.0, 108.0]]\n", '', '... what it gives');
+rly('import', $model, '-o', scratch('defaults_back'));
+is(join(' ', sort { $a cmp $b }
+        slurp(scratch('defaults_back.rly')) =~ /^param @([\w.]+)/mg),
+   'net.0.bias net.0.weight net.1.0.weight net.1.1.bias net.1.1.weight net_2',
+   '... the names of its tensors');
+
 # Words after the program give values to params, as they do for a run.
-my $model = exported('word', 'params: by words', $dense, 'bias=[5, 6]',
+$model = exported('word', 'params: by words', $dense, 'bias=[5, 6]',
                   'weight=[[0, 1], [1, 0]]');
 gives(rly('run', $model, 'x=[[1, 2]]'), 0,
       "Tensor[(1, 2), float32] [[7.0, 7.0]]\n", '', '... which the model has');

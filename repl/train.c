@@ -284,6 +284,47 @@ static int check_held_out(Training *t) {
                     part, (long long)total, least);
 }
 
+/* Has each tensor that `giver` gives, or each param that is an example, the
+ * same number of rows?  `counts` tells how many; the names are those of the
+ * loss' parameters. */
+static int check_counts(Training *t, const char *counts, const char *giver) {
+  rly_program *p = t->h->program;
+  Scope *user = &p->ir->user;
+  if (!scope_global(user, name_of(p->ir->names, counts))) return 0;
+  const Global *from = scope_global(user, name_of(p->ir->names, giver));
+  const Global *loss = scope_global(user, name_of(p->ir->names, t->loss));
+  rly_value *v;
+  rly_status status = call(t->session, counts, &v);
+  if (status != RLY_OK) return exit_status(status);
+  int n = rly_value_field_count(v);
+  bool same = true;
+  StrBuf text;
+  strbuf_init(&text, p->mem);
+  for (int i = 0; i < n; i++) {
+    same &= int_of(v, i) == int_of(v, 0);
+    strbuf_addf(&text, "%s`%s` has %d%s",
+                !i          ? ""
+                : i + 1 < n ? ", "
+                            : " and ",
+                rly_function_param_name((const rly_function *)loss, i + 1),
+                int_of(v, i), i ? "" : " examples");
+  }
+  if (!same) {
+    const Global *at = from && from->kind == GLOBAL_DEF ? from : loss;
+    Diag *d = diag_error(p->ir->diags, E0504, at->span,
+                         "the examples %s `@%s` differ in number: %s",
+                         at == loss ? "for" : "of", at->name->text,
+                         strbuf_text(&text));
+    if (at != loss) diag_note(d, loss->span, "`@%s` takes them", t->loss);
+    diag_hint(d,
+              "an example is a row of each tensor: all need the same length "
+              "along axis 0");
+  }
+  strbuf_done(&text);
+  rly_value_free(v);
+  return same ? 0 : 2;
+}
+
 /* All that comes before the first step. */
 static int begin(Training *t) {
   int code = train_check_team(t);
@@ -291,6 +332,9 @@ static int begin(Training *t) {
   if (code || t->h->cli->print) return code;
   t->session = host_session(t->h, false);
   if (!t->session) return 3;
+  code = check_counts(t, "train.examples.counts", "data");
+  if (!code) code = check_counts(t, "train.checked.counts", "validation");
+  if (code) return code;
   rly_status status = call_int(t->session, "train.per_epoch", &t->per_epoch);
   if (status != RLY_OK) return exit_status(status);
   if (t->per_epoch < 1)

@@ -26,6 +26,9 @@
  *   @train.per_epoch()  how many steps that is
  *   @train.total()      how many examples there are, those held out, too; where
  *                       @batch draws them there is no such function
+ *   @train.examples.counts(), @train.checked.counts()
+ *                       how many each tensor of the data, and of @validation(),
+ *                       has: it must be one number
  *   @train.without()    epochs since the best one
  *   @train.learned()    the weights
  *   @train.inputs()     what the run reads: params and examples
@@ -143,20 +146,13 @@ static void put_taken(Plan *p, const char *from) {
   strbuf_add(out, p->inputs == 1 ? ",)" : ")");
 }
 
-/* let NAME = how many examples there are, as each tensor of the tuple FROM has
- * them along axis 0; */
-static void put_count(Plan *p, const char *name, const char *from) {
+/* How many examples each tensor of the tuple FROM has along axis 0. */
+static void put_counts(Plan *p, const char *from) {
   StrBuf *out = &p->t->text;
-  strbuf_addf(out, "let %s = {\n", name);
+  strbuf_addf(out, "def %s.counts() { (", from);
   for (int i = 0; i < p->inputs; i++)
-    strbuf_addf(out, "  let %%n%d = take(shape_of(%s.%d), 0);\n", i, from, i);
-  for (int i = 1; i < p->inputs; i++)
-    strbuf_addf(out,
-                "  assert(%%n0 == %%n%d, message=\"`%s` has {} examples and "
-                "`%s` has {}\", %%n0, %%n%d);\n",
-                i, rly_function_param_name(p->loss_fn, 1),
-                rly_function_param_name(p->loss_fn, i + 1), i);
-  strbuf_add(out, "  %n0\n};\n");
+    strbuf_addf(out, "%stake(shape_of(%s.%d), 0)", i ? ", " : "", from, i);
+  strbuf_add(out, p->inputs == 1 ? ",) }\n" : ") }\n");
 }
 
 /* What the examples of a step are made from: drawn ones, or the rows that come
@@ -188,7 +184,8 @@ static void put_batches(Plan *p) {
     strbuf_add(out, p->inputs == 1 ? ",)" : ")");
   }
   strbuf_add(out, ";\n");
-  put_count(p, "@train.all", "@train.examples");
+  put_counts(p, "@train.examples");
+  strbuf_add(out, "let @train.all = take(shape_of(@train.examples.0), 0);\n");
   if (p->cli->validate > 0) {
     strbuf_add(out, "let @train.count = @train.all - cast(");
     put_number(out, p->cli->validate);
@@ -426,7 +423,7 @@ static void put_validation(Plan *p) {
     strbuf_add(out, "let @train.checked = ");
     put_tuple(p, p->validation, "@validation()");
     strbuf_add(out, ";\n");
-    put_count(p, "@train.checked.all", "@train.checked");
+    put_counts(p, "@train.checked");
   }
   const char *from = held ? "@train.examples" : "@train.checked";
   const char *first = held ? "@train.count" : "0";

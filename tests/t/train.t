@@ -400,7 +400,22 @@ is((kept('late'))[-1], $late->{err} =~ /step (\d+)/ ? $1 : -1,
 my $unequal = rly('train', $plane, '-o', scratch('rows'), 'y=[1, 2]',
                   'x=[[1, 0, 0], [0, 1, 0], [0, 0, 1]]');
 is($unequal->{status}, 2, 'other numbers of examples are refused');
-like($unequal->{err}, qr/`x` has 3 examples and `y` has 2/, '... and told');
+like($unequal->{err}, qr/plane.*\@loss.*`x` has 3 examples and `y` has 2/,
+     '... and told of the loss that takes them');
+my @unequal = ('ones(shape=[3, 3], dtype="float32")',
+               'ones(shape=[2], dtype="float32")');
+for my $giver ('data', 'validation') {
+  my $file = spew(scratch('unequal.rly'), <<"END");
+param \@w: Tensor[(3), float32] = [0f, 0f, 0f];
+def \@loss(%w: Tensor[(3), float32], %x: Tensor[(?, 3), float32],
+          %y: Tensor[(?), float32]) -> float32 { mean(%x * %w) + mean(%y) }
+def \@$giver() { ($unequal[0], $unequal[1]) }
+END
+  my @bound = $giver eq 'data' ? () : ('y=[1f]', 'x=[[1f, 0f, 0f]]');
+  gives(rly('train', $file, '-o', scratch('rows'), @bound), 2, '',
+        qr/unequal.rly:4:5: .*`\@$giver` differ.*`x` has 3 .* `y` has 2/,
+        "... that \@$giver gives");
+}
 my $held = rly('train', $plane, '-o', scratch('held'), '--epochs', 2,
                '--validate', '0.4', 'y=[1f, 2f, 3f]',
                'x=[[1f, 0f, 0f], [0f, 1f, 0f], [nanf, 0f, 1f]]');

@@ -146,6 +146,17 @@ static void put_taken(Plan *p, const char *from) {
   strbuf_add(out, p->inputs == 1 ? ",)" : ")");
 }
 
+/* How many batches so many examples are.  The sum before the division may be
+ * more than an int32 holds. */
+static void put_batch_count(Plan *p) {
+  unsigned long long size = p->size;
+  strbuf_addf(&p->t->text,
+              "def @train.batches(%%n: int32) -> int32 {\n"
+              "  cast((cast(%%n, dtype=\"int64\") + %llui64) / %llui64, "
+              "dtype=\"int32\")\n}\n",
+              size - 1, size);
+}
+
 /* How many examples each tensor of the tuple FROM has along axis 0. */
 static void put_counts(Plan *p, const char *from) {
   StrBuf *out = &p->t->text;
@@ -197,9 +208,8 @@ static void put_batches(Plan *p) {
   strbuf_addf(
       out,
       "let @train.order: Ref[Tensor[(?), int32]] = ref([0]);\n"
-      "def @train.per_epoch() -> int32 { (@train.count + %llu) / %llu }\n"
-      "def @train.rows(%%rows: Tensor[(?), int32]) {\n  ",
-      size - 1, size);
+      "def @train.per_epoch() -> int32 { @train.batches(@train.count) }\n"
+      "def @train.rows(%%rows: Tensor[(?), int32]) {\n  ");
   put_taken(p, "@train.examples");
   char shuffled[64];
   if (p->order)
@@ -215,7 +225,7 @@ static void put_batches(Plan *p) {
               "    let %%key = @subkey(@subkey(@train.key, 1), %%epoch);\n"
               "    ref_write(@train.order, %s)\n"
               "  } else { () };\n"
-              "  let %%end = minimum(%%at + %llu, @train.count);\n"
+              "  let %%end = %%at + minimum(%llu, @train.count - %%at);\n"
               "  strided_slice(ref_read(@train.order), begin=[%%at], "
               "end=[%%end])\n"
               "}\n\n"
@@ -436,14 +446,15 @@ static void put_validation(Plan *p) {
   unsigned long long size = p->size;
   strbuf_addf(out,
               "def @train.checks() -> int32 {\n"
-              "  (take(shape_of(%s.0), 0) - %s + %llu) / %llu\n"
+              "  @train.batches(take(shape_of(%s.0), 0) - %s)\n"
               "}\n"
               "def @train.check(%%k: int32) -> (float64, float64) {\n"
               "  let %%from = %s + %%k * %llu;\n"
-              "  let %%to = minimum(%%from + %llu, take(shape_of(%s.0), 0));\n"
+              "  let %%left = take(shape_of(%s.0), 0) - %%from;\n"
+              "  let %%to = %%from + minimum(%llu, %%left);\n"
               "  let %%rows = arange(%%from, %%to, 1);\n"
               "  let %%b = ",
-              from, first, size - 1, size, first, size, size, from);
+              from, first, first, size, from, size);
   put_taken(p, from);
   strbuf_addf(out, ";\n  let %%l = @%s(ref_read(@train.weights)", p->loss);
   put_parts(p, "%b.");
@@ -560,6 +571,7 @@ int train_write(Training *t) {
   put_settings(&p);
   put_params(&p);
   put_state(&p);
+  put_batch_count(&p);
   put_batches(&p);
   status = put_step(&p);
   if (status) return status;

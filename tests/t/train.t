@@ -580,6 +580,13 @@ is_deeply($by_loop->{out0}{data},
           tensors(scratch('three/weights.safetensors'))->{w}{data},
           'its steps give the same bits') or diag($ran->{err});
 
+# The number of batches is right for as many examples as an int32 counts.
+my $counted = rly('train', $plane, '--batch', 1000000000, '--print')->{out};
+$counted =~ s/^(let \@train.all = ).*/${1}2147483647;/m;
+my $batches = spew(scratch('batches.rly'), "$counted\@train.per_epoch();\n");
+gives(rly('run', $batches, 'x=[[1, 2, 3]]', 'y=[1]'), 0, "3\n", '',
+      'batches of very many examples');
+
 # --- At a terminal ----------------------------------------------------------
 
 SKIP: {

@@ -49,30 +49,50 @@ bool train_each_tensor(const Training *t, rly_value *v,
 
 /* --- Checksums ----------------------------------------------------------- */
 
+/* Ctrl-C is looked for after so many bytes, which take some milliseconds. */
+enum { SUM_AT_ONCE = 1 << 24 };
+
+typedef struct Sum {
+  XXH3_state_t state;
+  bool stopped; /* by Ctrl-C */
+} Sum;
+
 /* Adds the dtype, the shape and the elements. */
 static bool see_sum(void *data, rly_value *tensor) {
-  XXH3_state_t *sum = data;
+  Sum *sum = data;
+  XXH3_state_t *state = &sum->state;
   const char *dtype = rly_value_dtype(tensor);
-  const void *elements = rly_value_elements(tensor);
+  const uint8_t *elements = rly_value_elements(tensor);
   if (!dtype || !elements) return false;
-  XXH3_64bits_update(sum, dtype, strlen(dtype) + 1);
+  XXH3_64bits_update(state, dtype, strlen(dtype) + 1);
   for (int i = 0; i < rly_value_rank(tensor); i++) {
     int64_t dim = rly_value_dim(tensor, i);
-    XXH3_64bits_update(sum, &dim, sizeof dim);
+    XXH3_64bits_update(state, &dim, sizeof dim);
   }
-  int size = dtype_size(dtype_find(dtype, strlen(dtype)));
-  XXH3_64bits_update(sum, elements,
-                     (size_t)rly_value_count(tensor) * (size_t)size);
-  return true;
+  size_t size = (size_t)dtype_size(dtype_find(dtype, strlen(dtype)));
+  size_t left = (size_t)rly_value_count(tensor) * size;
+  while (left && !(sum->stopped = host_was_interrupted())) {
+    size_t n = left < SUM_AT_ONCE ? left : SUM_AT_ONCE;
+    XXH3_64bits_update(state, elements, n);
+    elements += n;
+    left -= n;
+  }
+  return !sum->stopped;
 }
 
-static bool add_sum(Training *t, const char *name, size_t len, rly_value *v) {
-  XXH3_state_t sum;
-  XXH3_64bits_reset(&sum);
-  if (!v || !train_each_tensor(t, v, see_sum, &sum)) return false;
-  strbuf_addf(&t->sums, "%.*s %016llx\n", (int)len, name,
-              (unsigned long long)XXH3_64bits_digest(&sum));
-  return true;
+/* 0 or an exit status. */
+static int add_sum(Training *t, const char *name, size_t len, rly_value *v) {
+  Sum sum = {.stopped = false};
+  XXH3_64bits_reset(&sum.state);
+  bool whole = v && train_each_tensor(t, v, see_sum, &sum);
+  if (whole)
+    strbuf_addf(&t->sums, "%.*s %016llx\n", (int)len, name,
+                (unsigned long long)XXH3_64bits_digest(&sum.state));
+  else if (sum.stopped)
+    rly_diagnostic_add(t->h->cx, "E0704",
+                       "interrupted while the checksum of the examples was "
+                       "computed, before the first step");
+  return whole ? 0 : sum.stopped ? 130 : host_out_of_memory(t->h);
 }
 
 int train_sum_inputs(Training *t) {
@@ -80,19 +100,19 @@ int train_sum_inputs(Training *t) {
   rly_status status =
       rly_session_call(t->session, "train.inputs", 0, NULL, &all);
   if (status != RLY_OK) return exit_status(status);
-  bool ok = true;
+  int code = 0;
   guard_begin(t->h->cli, "reading the examples");
   const char *name = strbuf_text(&t->inputs);
-  for (int i = 0; ok && *name; i++) {
+  for (int i = 0; !code && *name; i++) {
     size_t len = strcspn(name, "\n");
     rly_value *v = rly_value_field(all, i);
-    ok = add_sum(t, name, len, v);
+    code = add_sum(t, name, len, v);
     rly_value_free(v);
     name += len + 1;
   }
   guard_end();
   rly_value_free(all);
-  return ok ? 0 : host_out_of_memory(t->h);
+  return code;
 }
 
 /* --- No number ----------------------------------------------------------- */

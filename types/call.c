@@ -126,7 +126,14 @@ void wrong_count(Infer *in, const Expr *e, int wanted) {
                        callee_text(in, callee), wanted, e->count);
   if (callee->kind == EX_GLOBAL)
     diag_note(d, callee->g.global->span, "it is defined here");
-  if (e->count < wanted) diag_hint(d, "there is no partial application");
+  bool tuple = e->count == 1 && e->args[0]->kind == EX_TUPLE &&
+               e->args[0]->count == wanted;
+  if (tuple)
+    diag_hint(d,
+              "this is one tuple; %d arguments have no parentheses of their "
+              "own",
+              wanted);
+  else if (e->count < wanted) diag_hint(d, "there is no partial application");
 }
 
 /* Names the callee and the parameter's place; a callee without a name is "this

@@ -10,6 +10,7 @@
  * match gives its cell to the constructor where nothing else holds the value
  * (bytecode/lower/borrow.c).  resolve_field.c has brought the operands into the
  * order of the text. */
+#include "ir/foreign.h"
 #include "types/infer.h"
 #include "types/resolve.h"
 
@@ -42,8 +43,13 @@ static void hint_operator(Diag *d, const char *name) {
   OpId op = op_find(name, &dyn);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (!strcmp(name, others[i].name)) op = others[i].op;
-  if (op != OP_COUNT)
+  /* What takes a function is no operator on the tensor. */
+  bool form = op == OP_GRAD || op == OP_VJP || op == OP_JVP;
+  const char *word = form ? "derivative" : name;
+  const char *hint = foreign_hint(word, strlen(word), FOREIGN_NAME);
+  if (op != OP_COUNT && !form)
     diag_hint(d, "an operator is called: %s(%%x)", op_info(op)->name);
+  else if (hint) diag_hint(d, "%s", hint);
   else diag_hint(d, "an operator is called: exp(%%x), sum(%%x, axis=[0])");
 }
 

@@ -225,6 +225,18 @@ void report_no_function(Infer *in, const Expr *e, Ty **args) {
   }
 }
 
+/* How the inputs of a function of so many parameters are given to vjp. */
+static void hint_inputs(Diag *d, const Expr *e, int count) {
+  static const char *const names[] = {"", ", %x", ", %x, %y", ", %x, %y, %z"};
+  const Expr *f = e->args[0];
+  const char *sigil = f->kind == EX_GLOBAL ? global_sigil(f->g.global) : "%",
+             *name = f->kind == EX_GLOBAL ? f->g.global->name->text
+                     : f->kind == EX_VAR  ? f->var->name->text
+                                          : "f";
+  diag_hint(d, "the inputs follow the function, one by one: vjp(%s%s%s)", sigil,
+            name, count <= 3 ? names[count] : ", %x, %y, ...");
+}
+
 /* The function, of `count` parameters where that is known (else -1): NULL after
  * a report, or where its type is not known. */
 static Ty *function_of(Infer *in, const Expr *e, Ty **args, int count) {
@@ -244,9 +256,10 @@ static Ty *function_of(Infer *in, const Expr *e, Ty **args, int count) {
   if (f->kind == K_FN && (count < 0 || f->count == count)) return f;
   if (f->kind == K_ERROR) return NULL;
   if (f->kind == K_FN) {
-    diag_error(in->p->diags, E0204, e->span,
-               "`%s` was given %d argument%s for a function of %d", name, count,
-               count == 1 ? "" : "s", f->count);
+    Diag *d = diag_error(in->p->diags, E0204, e->span,
+                         "`%s` was given %d argument%s for a function of %d",
+                         name, count, count == 1 ? "" : "s", f->count);
+    if (e->call.callee->op == OP_VJP) hint_inputs(d, e, f->count);
     return NULL;
   }
   /* An operator, or a function of any shapes: that its type is not known is

@@ -158,6 +158,11 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
     diag_hint(d, "a tuple of one part has a comma: (x,)");
     return;
   }
+  if (wanted->kind == K_TUPLE && wanted->count > 1 && found->kind != K_TUPLE) {
+    diag_hint(d, "a tuple is written in parentheses of its own: (%s)",
+              wanted->count == 2 ? "x, y" : "x, y, ...");
+    return;
+  }
   if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
   if (found->dtype == wanted->dtype) return;
   bool literal = found->rank == 0 || found->dtype == DT_UINT8; /* or a text */

@@ -203,11 +203,33 @@ Expr *unknown_local(Resolver *r, const Expr *e) {
   return resolve_error(r, e->span);
 }
 
+/* @f.grad, where @f is there and grad is an operator, or a word of another
+ * language. */
+static bool hint_method(Resolver *r, Diag *d, const Name *name) {
+  const char *method = op_last_part(name->text);
+  size_t len = strlen(method);
+  if (method == name->text) return false;
+  const Name *stem =
+      name_intern(r->p->names, name->text, (size_t)(method - name->text) - 1);
+  if (!find_global(r, stem)) return false;
+  bool dyn;
+  OpId op = op_find(method, &dyn);
+  const char *hint = foreign_hint(method, len, FOREIGN_NAME);
+  if (op != OP_COUNT && op_is_form(op_info(op)))
+    diag_hint(d, "a function is given to `%s`: %s(@%s%s", method, method,
+              stem->text,
+              op == OP_GRAD || op == OP_RECOMPUTE ? ")(%x)" : ", %x)");
+  else if (hint) diag_hint(d, "%s", hint);
+  else return false;
+  return true;
+}
+
 Expr *unknown_global(Resolver *r, const Expr *e) {
   const Name *name = e->g.name;
   Diag *d = diag_error(r->p->diags, E0102, e->span, "there is no global `@%s`",
                        name->text);
-  if (hint_sigil(r, d, name)) return resolve_error(r, e->span);
+  if (hint_sigil(r, d, name) || hint_method(r, d, name))
+    return resolve_error(r, e->span);
   Suggestion s = suggestion(r, name);
   offer_names(r, &s, '@', offsetof(Scope, globals));
   hint_nearest(d, &s, "@");

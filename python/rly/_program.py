@@ -566,6 +566,52 @@ class Turn:
                 if self.owner == threading.get_ident() else self)
 
 
+class Stream:
+    """What Session.stream gives.  No generator, which would end at an error."""
+
+    def __init__(self, session, frames, step, init):
+        self.session, self.frames = session, iter(frames)
+        self.step, self.init = step, init
+        self.function = self.state = None
+        self.frame = self.pair = None  # what is not yet answered
+
+    def __iter__(self):
+        return self
+
+    def _begin(self):
+        function = self.session.function(self.step)
+        if self.init:
+            self.state = self.session.call(self.init, raw=True)
+        self.function = function
+
+    def _answer(self, args):
+        s = self.session
+        if not self.init:
+            return s.call(self.function, *args)
+        if self.pair is None:
+            self.pair = s.call(self.function, *args, self.state, raw=True)
+        with s.turn:
+            pair = self.pair.handle
+            self.state = values.Value(s, lib.rly_value_field(pair, 1))
+            return values.from_c(s, lib.rly_value_field(pair, 0), owned=True)
+
+    def __next__(self):
+        if self.function is None:
+            self._begin()
+        if self.frame is None:
+            frame = next(self.frames)
+            self.frame = frame if isinstance(frame, tuple) else (frame,)
+        kept = False
+        try:
+            return self._answer(self.frame)
+        except Misuse:
+            kept = True
+            raise
+        finally:
+            if not kept:
+                self.frame = self.pair = None
+
+
 class Session:
     """A run of a program, with cells of its own; for one thread at a time."""
 
@@ -685,20 +731,11 @@ class Session:
         """The results of `step` for each frame, as they are asked for.
 
         With `init`, a function of no arguments that gives the first state, the
-        step is (x, state) -> (y, state), and the state stays in rly."""
-        f = self.function(step)
-        state = self.call(init, raw=True) if init else None
-        for frame in frames:
-            args = frame if isinstance(frame, tuple) else (frame,)
-            if state is None:
-                yield self.call(f, *args)
-                continue
-            pair = self.call(f, *args, state, raw=True)
-            with self.turn:
-                state = values.Value(self, lib.rly_value_field(pair.handle, 1))
-                y = values.from_c(self, lib.rly_value_field(pair.handle, 0),
-                                  owned=True)
-            yield y
+        step is (x, state) -> (y, state), and the state stays in rly.
+
+        Where the session is at work elsewhere, Misuse is raised and the frame is
+        kept: the next request takes it."""
+        return Stream(self, frames, step, init)
 
     def interrupt(self):
         """Stops the run under way, from any thread."""

@@ -797,6 +797,7 @@ def test_a_busy_session_is_misuse():
     s = p.session()
     snapshot, kept, add = s.snapshot(), s.pair(1, raw=True), s.adder(1)
     steps = s.stream([1, 2], step="step", init="first")
+    begins = s.stream([(5,)], step="step", init="first")
     assert next(steps) == 1
 
     def run():
@@ -810,7 +811,8 @@ def test_a_busy_session_is_misuse():
             lambda: s.state.update({"@c": 2}), lambda: list(s.state), s.fork,
             s.snapshot, lambda: s.restore(snapshot), s.reset, s.run,
             lambda: s.save("s.safetensors"), lambda: s.load("s.safetensors"),
-            kept.get, lambda: kept.type, lambda: repr(kept), lambda: add(1)]
+            kept.get, lambda: kept.type, lambda: repr(kept), lambda: add(1),
+            lambda: next(steps), lambda: next(begins)]
     try:
         for way in ways:
             with pytest.raises(rly.Misuse, match="at work"):
@@ -819,7 +821,8 @@ def test_a_busy_session_is_misuse():
         while thread.is_alive():
             s.interrupt()
             thread.join(0.01)
-    assert next(steps) == 3 and kept.get()[0] == 1
+    assert list(steps) == [3] and list(begins) == [5]  # no frame is lost
+    assert kept.get()[0] == 1
     with pytest.raises(KeyError, match="nothing"):
         s.state["@nothing"]
 

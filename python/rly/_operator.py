@@ -10,6 +10,7 @@ of one number, by which an operator of the closure's type finds the function.  T
 tensor is borrowed, so rly says when no value has it any more: then the function
 is let go of."""
 import itertools
+import re
 import threading
 import weakref
 from typing import Any
@@ -134,6 +135,11 @@ def tensor_text(program, t):
     return program.text_of_type(t)
 
 
+def has_name(text):
+    """Does a shape in this text have a dimension with a name?"""
+    return re.search(r"\[\([^)]*[A-Za-z_]", text)
+
+
 def result_text(program, t):
     """The same of a result, which may be a tuple of 2 to 8 tensors."""
     if lib.rly_type_kind(t) != lib.RLY_TUPLE:
@@ -173,6 +179,9 @@ def closure_maker(program, t):
         if not params or None in params or result is None:
             raise TypeError(f"{wanted} is wanted: a function of Python takes "
                             "tensors, and gives one or a tuple of 2 to 8")
+        if has_name(wanted):
+            raise TypeError(f"{wanted} is wanted: a function of Python is of no "
+                            "named dimension; in the program, write `?`")
         name = f"python_{len(program._closures)}"
         given = ", ".join(f"%x{i}: {text}" for i, text in enumerate(params))
         names = ", ".join(f"%x{i}" for i in range(len(params)))

@@ -254,6 +254,10 @@ def test_functions_as_arguments():
         p.pairs(lambda pair: pair[0])
     with pytest.raises(TypeError, match="is wanted"):
         p.fold(3, [1])
+    p.add("def @named[n: Dim](%f: fn (Tensor[(n), int32]) -> Tensor[(n), int32], "
+          "%x: Tensor[(n), int32]) { %f(%x) }")
+    with pytest.raises(TypeError, match="of no named dimension.*write `[?]`"):
+        p.named(lambda x: x, [1])
     with pytest.raises(rly.Refused, match="argument 1"):
         p.fold(p.pairs, [1])
 

@@ -12,6 +12,8 @@
  * arena stays until the program goes. */
 #include "ir/program.h"
 
+#include "ir/walk.h"
+
 #include <string.h>
 
 /* --- Scopes --------------------------------------------------------------- */
@@ -259,6 +261,19 @@ struct Tensor *program_constant_take(Program *p, struct Tensor *t) {
   t->buffer->flags |= BUFFER_READONLY;
   t->obj.count = COUNT_IMMORTAL;
   return t;
+}
+
+const Name *program_mentions(const Program *p, const Expr *e,
+                             const PtrMap *names) {
+  const Name *found = NULL;
+  ExprWalk w;
+  expr_walk_start(&w, p->mem, WALK_ENTER, e);
+  while (expr_walk_next(&w)) {
+    const Global *g = w.at->kind == EX_GLOBAL ? w.at->g.global : NULL;
+    if (g && ptrmap_has(names, g->name) && scope_global(&p->user, g->name) == g)
+      found = g->name;
+  }
+  return expr_walk_end(&w) ? found : NULL;
 }
 
 const char *global_sigil(const Global *g) {

@@ -288,7 +288,9 @@ typedef struct Program {
   Arena arena; /* definitions */
   Unit *units, *last_unit;
   Scope user, library;
-  bool float64;      /* texts compute in float64 (passes/float64.c) */
+  bool float64;      /* texts compute in float64 (passes/float64.c), */
+  PtrMap *left_out;  /* without the definitions of these names and without
+                        expressions; NULL: whole */
   bool name_results; /* of expressions: %_1, %_2 ... */
   int result_count;  /* of those named; of the entry, where it has a number */
   int entry;         /* the number of the entry that is added; 0: none */
@@ -377,6 +379,10 @@ static inline const Adt *adt_of_text(const Adt *adt) {
 }
 /* The definition that a text means: of an instance, its function. */
 const Global *global_of_text(const Global *g);
+/* One of these names of the user's that a resolved expression mentions; NULL:
+ * none, or memory ran out. */
+const Name *program_mentions(const Program *p, const Expr *e,
+                             const PtrMap *names);
 const char *global_sigil(const Global *g); /* "%" of a session's value */
 
 /* The expression that an attribute's value was written as, for the field of a

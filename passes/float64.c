@@ -90,7 +90,27 @@ static void widen_node(Program *p, const Expr *e) {
       widen_type(e->block->bindings[i].var->annotation);
 }
 
+static bool is_left_out(const Program *p, const Item *item) {
+  switch (item->kind) {
+    case ITEM_EXPR:
+    case ITEM_LET_LOCAL: return true;
+    case ITEM_DEF:
+    case ITEM_LET_GLOBAL: return ptrmap_has(p->left_out, item->name);
+    default: return false;
+  }
+}
+
+static void leave_out(Program *p, Unit *unit) {
+  Item *items = (Item *)unit->items;
+  int kept = 0;
+  for (int i = 0; i < unit->item_count; i++)
+    if (!is_left_out(p, &items[i])) items[kept++] = items[i];
+  unit->item_count = kept;
+}
+
 bool unit_to_float64(Program *p, Unit *unit) {
+  if (p->left_out) leave_out(p, unit);
+
   ExprWalk w;
   expr_walk_start(&w, p->mem, WALK_ENTER, NULL);
   for (int i = 0; i < unit->item_count; i++) {

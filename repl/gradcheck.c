@@ -61,9 +61,17 @@ typedef struct Check {
   bool limit;     /* time or memory is over */
 } Check;
 
-typedef enum Verdict { RIGHT, WRONG, PASSED_OVER, AGAIN } Verdict;
-static const char *const verdicts[] = {
-    [RIGHT] = "right", [WRONG] = "wrong", [PASSED_OVER] = "passed over"};
+typedef enum Verdict { RIGHT, WRONG, PASSED_OVER, NARROW, AGAIN } Verdict;
+static const char *const verdicts[] = {[RIGHT] = "right",
+                                       [WRONG] = "wrong",
+                                       [PASSED_OVER] = "passed over",
+                                       [NARROW] = "not checked"};
+
+/* What a program of float64 cannot have. */
+typedef struct Narrow {
+  rly_program *written;
+  PtrMap names; /* of its definitions: name -> itself, or what it mentions */
+} Narrow;
 
 /* --- Values as numbers --------------------------------------------------- */
 
@@ -586,9 +594,35 @@ static bool is_chosen(const Host *h, const Item *item, const Global *g) {
          (!entry || !strcmp(entry, g->name->text));
 }
 
+/* The functions that the program of float64 has not; are there any? */
+static bool print_narrow(Check *c, const Narrow *n, bool *first) {
+  const Host *h = c->h;
+  const char *entry = h->cli->entry;
+  bool any = false;
+  for (const Unit *u = n->written->ir->units; u; u = u->next)
+    for (int i = 0; !u->source->library && i < u->item_count; i++) {
+      const Item *item = &u->items[i];
+      const Name *needs = ptrmap_get(&n->names, item->name);
+      if (item->kind != ITEM_DEF || !needs) continue;
+      if (entry && strcmp(entry, item->name->text)) continue;
+      VEC_CLEAR(&c->said);
+      if (needs == item->name)
+        strbuf_add(&c->said, "it cannot be computed in float64");
+      else
+        strbuf_addf(&c->said,
+                    "it mentions `@%s`, which cannot be computed in "
+                    "float64",
+                    needs->text);
+      print_verdict(c, item->name->text, NARROW, *first);
+      *first = false;
+      any = true;
+    }
+  return any;
+}
+
 /* The worst verdict as an exit status.  The texts that a check adds come after
  * the units that it goes over. */
-static int check_all(Host *h, Check *c) {
+static int check_all(Host *h, Check *c, const Narrow *narrow) {
   const Program *p = h->program->ir;
   int status = 0;
   bool first = true;
@@ -605,6 +639,7 @@ static int check_all(Host *h, Check *c) {
       first = false;
       if (v == WRONG || (v == PASSED_OVER && h->cli->entry)) status = 1;
     }
+  if (print_narrow(c, narrow, &first)) status = 1;
   if (h->cli->json) host_write(h, "]}\n", 3);
   if (mem_exhausted(p->mem) || (c->limit && !h->said))
     return host_out_of_memory(h);
@@ -694,39 +729,105 @@ static void explain_float64(Host *h) {
   }
 }
 
+/* Has the function that is asked for, or any, no derivative to be checked? */
+static bool concerns(const Host *h, const Narrow *n) {
+  const char *entry = h->cli->entry;
+  return n->names.len &&
+         (!entry ||
+          ptrmap_has(&n->names, name_of(n->written->ir->names, entry)));
+}
+
+/* Notes the definition of the user's that an error is in.  False: it is in
+ * none, or that is noted already. */
+static bool note_narrow(const Program *written, const Diag *d, PtrMap *narrow) {
+  const SourceFile *in = sources_file(written->sources, d->span);
+  for (const Unit *u = in ? written->units : NULL; u; u = u->next)
+    for (int i = 0; !strcmp(u->source->path, in->path) && i < u->item_count;
+         i++) {
+      const Item *item = &u->items[i];
+      uint32_t at = d->span.lo - in->base, lo = item->span.lo - u->source->base,
+               hi = item->span.hi - u->source->base;
+      bool named = item->kind == ITEM_DEF || item->kind == ITEM_LET_GLOBAL;
+      if (at < lo || at >= hi) continue;
+      if (item->kind == ITEM_EXPR || item->kind == ITEM_LET_LOCAL) return true;
+      if (!named || ptrmap_has(narrow, item->name)) return false;
+      ptrmap_put(narrow, item->name, (void *)item->name);
+      return true;
+    }
+  return false;
+}
+
+/* Notes the definitions that mention what is noted, until there is no further
+ * one: a function may stand before what it calls. */
+static void note_users(const Program *written, PtrMap *narrow) {
+  for (size_t before = 0; narrow->len > before;) {
+    before = narrow->len;
+    for (const Unit *u = written->units; u; u = u->next)
+      for (int i = 0; !u->source->library && i < u->item_count; i++) {
+        const Item *item = &u->items[i];
+        bool named = item->kind == ITEM_DEF || item->kind == ITEM_LET_GLOBAL;
+        if (!named || ptrmap_has(narrow, item->name)) continue;
+        const Global *g = item_global(written, item);
+        const Name *needs =
+            g && g->value ? program_mentions(written, g->value, narrow) : NULL;
+        if (needs) ptrmap_put(narrow, item->name, (void *)needs);
+      }
+  }
+}
+
+/* Are all errors in definitions that can be left out? */
+static bool note_all_narrow(Host *h, const Program *written, PtrMap *narrow) {
+  bool all = true;
+  for (size_t i = 0; i < diags_count(&h->cx->diags); i++) {
+    const Diag *d = diags_at(&h->cx->diags, i);
+    if (d->severity == SEV_ERROR) all &= note_narrow(written, d, narrow);
+  }
+  note_users(written, narrow);
+  return all;
+}
+
 /* First as it is written, so that each mistake is told in the user's own
  * words, and then as a program of float64, on which the host works. */
-static rly_status add_in_float64(Host *h, const Given *given) {
-  rly_program *written = h->program, *wide = host_program_new(h, h->cx);
-  rly_status status = wide ? add_given(h, given) : RLY_LIMIT;
-  if (status != RLY_OK) {
-    host_program_free(h, wide);
-    return status;
+static rly_status add_in_float64(Host *h, const Given *given, Narrow *narrow) {
+  rly_program *written = h->program;
+  rly_status status = add_given(h, given);
+  if (status != RLY_OK) return status;
+  narrow->written = written;
+  /* of warnings: the second reading has them, too */
+  rly_diagnostics_clear(h->cx);
+  for (bool again = true, first = true; again; first = false) {
+    rly_program *wide = host_program_new(h, h->cx), *before = h->program;
+    size_t known = narrow->names.len;
+    if (!wide) host_program_free(h, NULL); /* which tells that memory is out */
+    if (!wide) return RLY_LIMIT;
+    h->program = wide;
+    if (before != written) host_program_free(h, before);
+    wide->ir->float64 = true;
+    wide->ir->left_out = first ? NULL : &narrow->names;
+    status = add_given(h, given);
+    wide->ir->left_out = NULL; /* what is added to check it is whole */
+    again = status == RLY_REFUSED &&
+            note_all_narrow(h, written->ir, &narrow->names) &&
+            (first || narrow->names.len > known);
+    if (status == RLY_REFUSED) explain_float64(h);
+    if (again && concerns(h, narrow)) host_report(h);
+    if (again) rly_diagnostics_clear(h->cx);
   }
-  rly_diagnostics_clear(
-      h->cx); /* of warnings: the second reading has them, too */
-  h->program = wide;
-  host_program_free(h, written);
-  wide->ir->float64 = true;
-  status = add_given(h, given);
-  if (status == RLY_REFUSED) explain_float64(h);
   return status;
 }
 
-static rly_status add_program(Host *h) {
+static rly_status add_program(Host *h, Narrow *narrow) {
   Given given = {.path = h->cli->words.items[0]};
   bool piped = !strcmp(given.path, "-");
   if (piped) given.text = host_stdin(h, &given.len);
   if (piped && !given.text) return RLY_LIMIT;
-  rly_status status = add_in_float64(h, &given);
+  rly_status status = add_in_float64(h, &given, narrow);
   free(given.text);
   return status;
 }
 
-static int run_gradcheck(Host *h) {
-  if (h->cli->words.count != 1)
-    return host_usage(h, "rly gradcheck takes one file");
-  rly_status status = add_program(h);
+static int gradcheck(Host *h, Narrow *narrow) {
+  rly_status status = add_program(h, narrow);
   if (status == RLY_OK) status = bind_params(h);
   rly_session *s = status == RLY_OK ? host_session(h, false) : NULL;
   if (!s) {
@@ -739,9 +840,21 @@ static int run_gradcheck(Host *h) {
   status = begin(h);
   h->print_to = NULL;
   int code = exit_status(status);
-  if (status == RLY_OK) code = check_all(h, &c);
+  if (status == RLY_OK) code = check_all(h, &c, narrow);
   check_end(&c);
   host_session_free(h, s);
+  return code;
+}
+
+static int run_gradcheck(Host *h) {
+  if (h->cli->words.count != 1)
+    return host_usage(h, "rly gradcheck takes one file");
+  Narrow narrow = {.written = NULL};
+  ptrmap_init(&narrow.names, &h->cx->mem);
+  int code = gradcheck(h, &narrow);
+  ptrmap_done(&narrow.names);
+  if (narrow.written && narrow.written != h->program)
+    host_program_free(h, narrow.written);
   return code;
 }
 

@@ -89,9 +89,32 @@ def @bits(%x: Tensor[(3), float32]) {
   sum(%x) + cast(sum(reinterpret(%x, dtype="int32")), dtype="float32") * 0f
 }
 END
-gives(rly('gradcheck', $narrow), 1, '',
-      qr/^\S+narrow\.rly:2:\d+: error\[E0304\]: cannot be checked in float64: /,
-      'a program that is none of float64');
+my $bits =
+  qr/^\S+narrow\.rly:2:\d+: error\[E0304\]: cannot be checked in float64: /;
+gives(rly('gradcheck', $narrow), 1,
+      "\@bits: not checked: it cannot be computed in float64\n", $bits,
+      'a function that is none of float64');
+
+# Those that do not mention it are checked, whatever file they are in.
+my $others = spew(scratch('others.rly'), <<'END');
+import "narrow.rly";
+def @uses(%x: Tensor[(3), float32]) -> float32 { @bits(%x) * 2f }
+let @once = @uses([1f, 2f, 3f]);
+def @square(%x: float32) { %x * %x }
+@uses([1f, 2f, 3f]);
+END
+my $found = rly('gradcheck', $others);
+is($found->{status}, 1, 'a function of several is none of float64');
+like($found->{out}, qr/\A\@square: right .*
+\@uses: not checked: it mentions `\@bits`, which cannot be computed in float64
+\@bits: not checked: it cannot be computed in float64\n\z/,
+     '... the others are checked');
+like($found->{err}, $bits, '... and it is said why');
+gives(rly('gradcheck', $others, '--entry', 'square'), 0,
+      qr/\A\@square: right .*\n\z/, '', '... which --entry leaves out');
+like(rly('gradcheck', '--json', $others)->{out},
+     qr/"\@bits", "verdict": "not checked", "message": "it cannot/,
+     '... as JSON');
 my $mistaken = spew(scratch('mistaken.rly'), 'def @f(%x: float32) { %x + 1 }');
 my $told = rly('check', $mistaken)->{err};
 gives(rly('gradcheck', $mistaken), 1, '', qr/\A\Q$told\E\z/,

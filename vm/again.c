@@ -326,8 +326,9 @@ static Cell *region_here(Session *s) {
 
 /* The records that stay tell by their number how many half as much memory
  * holds: so long are the regions after those.  Where their states fill their
- * share, these get fewer and the regions longer, which their replay divides.
- * Without a region the records stay, and all frames may have been looked at. */
+ * share, these get fewer and the regions longer, which their replay divides:
+ * where no state pays in it, into regions that grow until one does.  Without a
+ * region the records stay, and all frames may have been looked at. */
 bool again_due(Session *s) {
   Again *a = &s->again;
   if (is_finished(s)) return finish(s);
@@ -349,6 +350,7 @@ bool again_due(Session *s) {
   Cell *region = region_here(s);
   if (!region && mem_exhausted(s->mem)) return vm_out_of_memory(s);
   if (region) set_region(s, region);
+  else if (a->replay && a->interval < a->last) a->interval *= 2;
   uint64_t frames = (uint64_t)(s->frame_top - s->frames) - a->base;
   look_after(s, region ? a->interval : LOOK_EVERY + frames);
   return true;
@@ -519,6 +521,15 @@ static bool replay(struct Replay *r, const Cell *region, uint64_t last) {
   return ran || r->finished;
 }
 
+/* A replay that has begun no region but one where its own begins, since no
+ * later state pays, has not divided it: what is swept next is all of it again,
+ * of which every record is then kept. */
+static void note_undivided(const Session *s, const Cell *region) {
+  Cell *again = s->again.region;
+  if (again && region_order(again) == region_order(region))
+    cell_fields(again)[REGION_MOST].bits = 0;
+}
+
 /* Runs from the region's state until all that is wanted is found, of which
  * `last` is the latest one's order; the machine is then what it was. */
 static bool run_region(struct Replay *r, const Cell *region, uint64_t last) {
@@ -528,6 +539,7 @@ static bool run_region(struct Replay *r, const Cell *region, uint64_t last) {
   uint64_t count = s->record_count;
   Value *regs = s->regs;
   bool ok = replay(r, region, last);
+  note_undivided(s, region);
   set_region(s, NULL);
   s->again = outer;
   s->loop_depth = depth;

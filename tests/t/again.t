@@ -162,6 +162,26 @@ my ($whole, $limited) = map {
 is($limited->[0], $whole->[0], '200,000 calls that wait: the same bits');
 cmp_ok($limited->[1], '<=', 1.1 * $whole->[1], '... in no more memory');
 
+# A region that begins with few calls and goes on with many: what a replay of it
+# divides into gets smaller, or is kept whole, where no later copy pays.
+my $deeper = spew(scratch('deeper.rly'), <<'END');
+def @loop(%n: int32, %x: float32) -> float32 {
+  if (%n == 0) { %x } else { @loop(%n - 1, sin(%x)) }
+}
+def @deep(%n: int32, %x: float32) -> float32 {
+  if (%n == 0) { %x } else {
+    let %y = @deep(%n - 1, sin(%x));
+    tanh(%y * cos(%x) + %y)
+  }
+}
+grad(fn (%x: float32) {
+  @loop(100, %x) + @loop(100, @deep(300, @loop(100, %x)))
+})(0.5f);
+END
+my $all = rly($deeper)->{out};
+is(rly('--max-steps', 1_000_000, '--tape-memory', $_, $deeper)->{out}, $all,
+   "calls that begin to wait in a region, $_") for 1, '1k', '10k', '60k';
+
 # The memory of a loop's tape does not grow with its steps, neither that of the
 # values nor that of the rows that wait for the weights' products. The first and
 # last steps find their rows once, all others twice, for all weights at once.

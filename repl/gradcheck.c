@@ -809,6 +809,11 @@ static rly_status add_in_float64(Host *h, const Given *given, Narrow *narrow) {
     again = status == RLY_REFUSED &&
             note_all_narrow(h, written->ir, &narrow->names) &&
             (first || narrow->names.len > known);
+    if (mem_exhausted(&h->cx->mem) || mem_exhausted(written->mem)) {
+      mem_raise_exhausted(wide->mem);
+      rly_diagnostics_clear(h->cx);
+      return RLY_LIMIT;
+    }
     if (status == RLY_REFUSED) explain_float64(h);
     if (again && concerns(h, narrow)) host_report(h);
     if (again) rly_diagnostics_clear(h->cx);

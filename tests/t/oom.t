@@ -90,6 +90,17 @@ END
 holds('gradcheck: allocations fail, with a cell', -s => 1, -c => 'gradcheck',
       file => $cell);
 
+# One function cannot be of float64, nor so can another.
+my $narrow = spew(scratch('narrow.rly'), <<'END');
+def @bits(%x: float32) {
+  %x + cast(reinterpret(%x, dtype="int32"), dtype="float32") * 0f
+}
+def @uses(%x: float32) -> float32 { @bits(%x) * 2f }
+def @square(%x: float32) { %x * %x }
+END
+holds('gradcheck: allocations fail, beside what is not checked', -s => 1,
+      -c => 'gradcheck', file => $narrow);
+
 # The types of fields of a value.
 holds('gradcheck: allocations fail', -s => 1, -c => 'gradcheck',
       file => 'tests/conformance/lang/adt_kind_function.rly');

@@ -117,12 +117,18 @@ static void fill_from_rows(const void *source, int64_t k, int n, int64_t column,
 }
 
 /* The scratch matrix of n rows of a from `row` on: their transpose, or the rows
- * themselves, further apart than they are long, so that the elements of a
- * column never share one set of the cache.  Blocks of few rows are joined
- * before they are transposed, some rows at a time, since the copy that
- * transposes works on squares; each thread has a stage of STAGE rows for
- * that. */
+ * themselves.  Blocks of few rows are joined before they are transposed, some
+ * rows at a time, since the copy that transposes works on squares; each thread
+ * has a stage of STAGE rows for that. */
 enum { STAGE = 64, SQUARE = 16 };
+
+/* From a row of the scratch matrix to the next, if the rows are not transposed:
+ * an odd number of cache lines, since the elements of a column, which a tile
+ * reads one after the other, then lie in as many sets of the cache as there
+ * are. */
+static int64_t rows_apart(int64_t columns) {
+  return ((columns + GROUP - 1) / GROUP | 1) * GROUP;
+}
 
 typedef struct Scratch {
   const OpCall *call;
@@ -174,7 +180,7 @@ static int scratch_threads(const OpCall *call, const Rows *rows, int64_t n) {
  * stand there. */
 static bool multiply(const OpCall *call, Product *p, const Rows *a,
                      const Rows *b) {
-  int64_t depth = a->count < DEPTH ? a->count : DEPTH, apart = p->m + GROUP;
+  int64_t depth = a->count < DEPTH ? a->count : DEPTH, apart = rows_apart(p->m);
   int threads = scratch_threads(call, a, depth);
   size_t bytes =
       (size_t)(apart * depth + p->m * threads * STAGE) * sizeof(float);
@@ -202,7 +208,8 @@ static bool multiply(const OpCall *call, Product *p, const Rows *a,
  * the zeros that fill up a panel's last group. */
 static double work_beside(int64_t m, int64_t n, int64_t rows) {
   enum { MULTIPLY_ADDS = 16 }; /* in the time that one element takes */
-  Product p = {.m = m, .n = n, .k = rows, .a = {DT_FLOAT32, NULL, 1, m}};
+  Product p = {
+      .m = m, .n = n, .k = rows, .a = {DT_FLOAT32, NULL, 1, rows_apart(m)}};
   int64_t zeros = (GROUP - n % GROUP) % GROUP;
   return (double)m * (double)rows *
          ((product_turns(&p) ? 1 : 0) + (double)zeros / MULTIPLY_ADDS);

@@ -217,9 +217,12 @@ static Val *named_list(Export *x, Val *v, const char *path) {
 }
 
 /* The value of a default: what is known of it is an initializer, as what is
- * bound is, of the param's name or of the part's path. */
+ * bound is, of the param's name or of the part's path.  Parts of a tree that is
+ * so deep that its paths are longer than PATH_MOST are constants like others:
+ * the paths of all of them would take room by the square of the depth. */
 static Val *named_parts(Export *x, Val *v, const char *path) {
-  if (!v) return NULL;
+  enum { PATH_MOST = 1024 };
+  if (!v || strlen(path) > PATH_MOST) return v;
   if (v->kind == VAL_TENSOR)
     return v->constant && !v->name ? val_initializer(x, path, v->constant) : v;
   if ((v->kind != VAL_TUPLE && v->kind != VAL_DATA) || !v->count) return v;

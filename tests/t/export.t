@@ -195,6 +195,27 @@ is(join(' ', sort { $a cmp $b }
    'net.0.bias net.0.weight net.1.0.weight net.1.1.bias net.1.1.weight net_2',
    '... the names of its tensors');
 
+# Of a deep tree the parts near its root have names.
+my $tree = 'Node(' x 3000 . 'Leaf(1f)' . ', Leaf(2f))' x 3000;
+my $deep = spew(scratch('deep.rly'), <<"END" . <<'END');
+type Tree { Leaf(float32), Node(left: Tree, right: Tree) }
+param \@t: Tree = $tree;
+END
+def @last(%t: Tree) -> float32 {
+  match (%t) { Leaf(%x) => %x, Node(_, %r) => @last(%r) }
+}
+def @first(%t: Tree) -> float32 {
+  match (%t) { Leaf(%x) => %x, Node(%l, _) => @first(%l) }
+}
+def @main(%x: float32) { %x * @last(@t) + @first(@t) }
+END
+$model = exported('deep', 'the default of a deep tree', $deep,
+                  '--max-memory', '100M');
+gives(rly('run', $model, 'x=3'), 0, "7f\n", '', '... what it gives');
+rly('import', $model, '-o', scratch('deep_back'));
+like(slurp(scratch('deep_back.rly')), qr/multiply\(%x, \@t\.right_0\)/,
+     '... the name of a part');
+
 # Words after the program give values to params, as they do for a run.
 $model = exported('word', 'params: by words', $dense, 'bias=[5, 6]',
                   'weight=[[0, 1], [1, 0]]');

@@ -11,6 +11,7 @@ typedef enum Foreign {
   FOREIGN_TYPE = 4,
   FOREIGN_ATTR = 8,   /* names an argument: argnums */
   FOREIGN_COUNT = 16, /* is an operator here, too, that takes fewer arguments */
+  FOREIGN_FIELD = 32, /* is an operator here, too, and no method: %loss.grad */
 } Foreign;
 
 /* The hint for a word of one of these kinds (joined by |); NULL: none. */

@@ -43,13 +43,14 @@ static void hint_operator(Diag *d, const char *name) {
   OpId op = op_find(name, &dyn);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (!strcmp(name, others[i].name)) op = others[i].op;
-  /* What takes a function is no operator on the tensor. */
-  bool form = op == OP_GRAD || op == OP_VJP || op == OP_JVP;
-  const char *word = form ? "derivative" : name;
-  const char *hint = foreign_hint(word, strlen(word), FOREIGN_NAME);
-  if (op != OP_COUNT && !form)
+  size_t len = strlen(name);
+  const char *hint = foreign_hint(name, len, FOREIGN_FIELD);
+  if (!hint && op != OP_COUNT) {
     diag_hint(d, "an operator is called: %s(%%x)", op_info(op)->name);
-  else if (hint) diag_hint(d, "%s", hint);
+    return;
+  }
+  if (!hint) hint = foreign_hint(name, len, FOREIGN_NAME);
+  if (hint) diag_hint(d, "%s", hint);
   else diag_hint(d, "an operator is called: exp(%%x), sum(%%x, axis=[0])");
 }
 

@@ -203,24 +203,17 @@ Expr *unknown_local(Resolver *r, const Expr *e) {
   return resolve_error(r, e->span);
 }
 
-/* @f.grad, where @f is there and grad is an operator, or a word of another
+/* @f.grad, where @f is there, and `grad` an operator or a word of another
  * language. */
 static bool hint_method(Resolver *r, Diag *d, const Name *name) {
   const char *method = op_last_part(name->text);
-  size_t len = strlen(method);
   if (method == name->text) return false;
   const Name *stem =
       name_intern(r->p->names, name->text, (size_t)(method - name->text) - 1);
-  if (!find_global(r, stem)) return false;
-  bool dyn;
-  OpId op = op_find(method, &dyn);
-  const char *hint = foreign_hint(method, len, FOREIGN_NAME);
-  if (op != OP_COUNT && op_is_form(op_info(op)))
-    diag_hint(d, "a function is given to `%s`: %s(@%s%s", method, method,
-              stem->text,
-              op == OP_GRAD || op == OP_RECOMPUTE ? ")(%x)" : ", %x)");
-  else if (hint) diag_hint(d, "%s", hint);
-  else return false;
+  const char *hint =
+      foreign_hint(method, strlen(method), FOREIGN_FIELD | FOREIGN_NAME);
+  if (!hint || !find_global(r, stem)) return false;
+  diag_hint(d, "%s", hint);
   return true;
 }
 

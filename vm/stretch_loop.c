@@ -115,8 +115,9 @@ static bool may_enter(const LoopCache *c, const Session *s,
   return true;
 }
 
-/* A recurring input: its Dual is held, with a scalar's tensor, and without any
- * other. */
+/* The value of a recurring input, whose Dual is held until the step ends.  Of a
+ * scalar these are the bits, and the Dual keeps its tensor, for those of a
+ * result; any other tensor leaves the Dual. */
 static inline Value take_recurring(LoopCache *c, int i, Value v) {
   Value primal = dual_primal(v);
   c->held[i] = v.cell;

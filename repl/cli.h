@@ -98,8 +98,8 @@ enum {
 /* Returns false, and leaves *out unspecified, for a text that is no count. */
 bool read_count(const char *text, uint64_t *out);
 /* Sets the limit of `:limit NAME VALUE`, which takes what its flag takes:
- * `memory` is --max-memory, `tape` is --tape-memory.  False: there is no such
- * limit, or it takes no such value. */
+ * `memory` and `max-memory` are --max-memory, `tape` and `tape-memory` are
+ * --tape-memory.  False: there is no such limit, or it takes no such value. */
 bool read_limit(const char *name, const char *value, rly_options *to);
 /* Makes of limits that came from flags those that the library takes, where 0 is
  * none. */

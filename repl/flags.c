@@ -195,9 +195,12 @@ void limits_plain(rly_options *o) {
   if (o->tape_memory == NO_LIMIT) o->tape_memory = 0;
 }
 
-/* Is `name` the first word of the flag's name, after `--` or `--max-`? */
+/* Is `name` the flag's name without `--`, or the first word of it, after `--`
+ * or
+ * `--max-`? */
 static bool names_limit(const Flag *f, const char *name) {
   const char *text = f->text + strlen("--");
+  if (!strcmp(text, name)) return true;
   if (!strncmp(text, "max-", 4)) text += 4;
   size_t len = strcspn(text, "-");
   return strlen(name) == len && !strncmp(text, name, len);

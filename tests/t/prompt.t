@@ -485,6 +485,8 @@ my $deep = "def \@d(%n: int32) -> int32 "
          . "{ if (%n == 0) { 0 } else { 1 + \@d(%n - 1) } }\n";
 session("$deep:limit depth 100\n\@d(1000)\n:limit depth none\n\@d(1000)\n",
         "1000\n", qr/E0702.*100 calls/, ':limit depth');
+session(":limit tape-memory 2M\n:limit max-depth 9\n:limit\n",
+        qr/^depth 9\n.*^tape 2M\n/ms, '', ':limit by the names of flags');
 session(":limit memory 64M\nsum(zeros(shape=[1000, 100000], dtype=\"int32\"))\n"
             . ":limit memory 3G\n:limit timeout 2.5\n:limit\n",
         "memory 3G\ndepth 10000000\nsteps none\ntape 1G\ntimeout 2.5\n",

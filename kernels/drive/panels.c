@@ -149,18 +149,22 @@ typedef struct Part {
 } Part;
 
 /* Results that are strided, or not whole groups of columns, are summed in a
- * copy; this copies to or from it. */
+ * copy; this copies to or from it.  They are few, so no Tensor is made of them:
+ * its header alone takes longer. */
 static void copy_results(const Part *part, int64_t row, int rows, float *sums,
                          bool back) {
-  int64_t shape[] = {rows, part->columns};
   const Matrix *out = &part->p->out;
-  Tensor results =
-      tensor_on_data(DT_FLOAT32, 2, shape, element(out, row, part->n));
-  results.strides[0] = out->row_step;
-  results.strides[1] = out->column_step;
-  Tensor copy = tensor_on_data(DT_FLOAT32, 2, shape, sums);
-  copy.strides[0] = PANEL;
-  tensor_copy_into(back ? &results : &copy, back ? &copy : &results);
+  size_t bytes = (size_t)part->columns * sizeof *sums;
+  for (int i = 0; i < rows; i++, sums += PANEL) {
+    float *to = element(out, row + i, part->n);
+    if (out->column_step == 1) {
+      memcpy(back ? to : sums, back ? sums : to, bytes);
+      continue;
+    }
+    for (int j = 0; j < part->columns; j++, to += out->column_step)
+      if (back) *to = sums[j];
+      else sums[j] = *to;
+  }
 }
 
 /* Up to TILE_ROWS rows of a by the part.  The tile adds to c when `more` is

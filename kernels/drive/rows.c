@@ -298,13 +298,19 @@ typedef struct Summing {
   float *parts;  /* PARTS rows */
 } Summing;
 
+/* to[i] += x[i * step] for n elements. */
+static void add_run(StripFn add, int64_t n, float *to, const float *x,
+                    int64_t step) {
+  add(&(Strip){.n = n,
+               .out = (char *)to,
+               .out_step = 1,
+               .in = {(char *)to, (const char *)x},
+               .step = {1, step}});
+}
+
 static void add_row(const Summing *s, float *to, const Tensor *t, int64_t row) {
   const float *x = (const float *)t->data + row * t->strides[0];
-  s->add(&(Strip){.n = s->n,
-                  .out = (char *)to,
-                  .out_step = 1,
-                  .in = {(char *)to, (const char *)x},
-                  .step = {1, t->strides[1]}});
+  add_run(s->add, s->n, to, x, t->strides[1]);
 }
 
 /* Pieces are partial sums, each of every PARTS-th row. */
@@ -348,9 +354,10 @@ bool rows_sum_add(const OpCall *call, RowsSum *sum, RowBlocks x) {
 Tensor *rows_sum_end(Heap *heap, RowsSum *sum) {
   int64_t n = sum->parts->shape[1];
   float *parts = (float *)sum->parts->data;
+  StripFn add = strip_of(OP_ADD, DT_FLOAT32);
   Tensor *out = tensor_new(heap, DT_FLOAT32, 1, &n);
   for (int half = PARTS / 2; half > 0; half /= 2)
-    for (int64_t j = 0; j < half * n; j++) parts[j] += parts[half * n + j];
+    add_run(add, half * n, parts, parts + half * n, 1);
   if (out) memcpy(out->data, parts, (size_t)n * sizeof *parts);
   tensor_drop(heap, sum->parts);
   sum->parts = NULL;

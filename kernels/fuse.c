@@ -12,7 +12,10 @@
  *   a step   reads places from[0..2], writes place `to`, for one tile
  *
  * A step is one call of its operator's own strip function (strip.h), so a fused
- * chain gives the same bits as its operators one by one.
+ * chain gives the same bits as its operators one by one.  Where strides allow,
+ * a sum, difference or product of floats and a second one of its result are one
+ * call (Pairs, isa.h), with the same roundings: that saves storing the first
+ * result and reading it again.
  *
  * Operands lie in one of two ways.  A Line: each operand is one run with a
  * stride, and a tile is a range of it.  A Grid: the operands broadcast or are
@@ -70,7 +73,7 @@ static void note_inputs(Fuse *f, const FuseStep *step, DType dtype) {
 /* Appends a step whose `strip` is known; -1 when there is none for the dtype,
  * or no room. */
 static int add_step(Fuse *f, const FuseStep *step, DType dtype) {
-  if (!step->strip || f->steps == FUSE_STEPS) return -1;
+  if (!step->call.strip || f->steps == FUSE_STEPS) return -1;
   note_inputs(f, step, dtype);
   f->nanoseconds += elementwise_time(step->op, dtype);
   f->step[f->steps] = *step;
@@ -81,19 +84,19 @@ static int add_step(Fuse *f, const FuseStep *step, DType dtype) {
 int fuse_add(Fuse *f, OpId op, DType dtype, const int *operands) {
   const OpInfo *info = op_info((int)op);
   FuseStep step = {.op = op,
-                   .strip = step_strip(op, dtype),
+                   .call.strip = step_strip(op, dtype),
                    .operands = {-1, -1, -1},
                    .dtype = op_rule(info)->gives_bool ? DT_BOOL : dtype};
   int count = op_arg_count(info);
   for (int i = 0; i < count && i < 3; i++) step.operands[i] = operands[i];
-  step.has_more = count > 2;
+  step.call.has_more = count > 2;
   return add_step(f, &step, dtype);
 }
 
 int fuse_add_cast(Fuse *f, DType from, DType to, int operand) {
   return add_step(f,
                   &(FuseStep){.op = OP_CAST,
-                              .strip = strip_of_cast(from, to),
+                              .call.strip = strip_of_cast(from, to),
                               .operands = {operand, -1, -1},
                               .dtype = to},
                   from);
@@ -104,10 +107,9 @@ int fuse_add_cast(Fuse *f, DType from, DType to, int operand) {
 int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
                     const double params[OP_PARAMS_MAX]) {
   FuseStep step = {.op = op,
-                   .strip = strip_of(op, dtype),
+                   .call = {.strip = strip_of(op, dtype), .has_more = true},
                    .operands = {operand, -1, -1},
-                   .dtype = dtype,
-                   .has_more = true};
+                   .dtype = dtype};
   for (int i = 0; i < OP_PARAMS_MAX; i++)
     step.params[i] = bits_from_f64(dtype, params[i]);
   return add_step(f, &step, dtype);
@@ -181,22 +183,102 @@ static int place_of_result(const FuseStep *s) {
  * asking. */
 static int place_of_operand(const Fuse *f, int from) {
   if (from < 0) return 0;
-  return from < FUSE_STEPS ? f->step[from].to : from - FUSE_STEPS;
+  return from < FUSE_STEPS ? f->step[from].call.to : from - FUSE_STEPS;
 }
 
 static void find_places(Fuse *f) {
   for (int i = 0; i < f->steps; i++) {
     FuseStep *s = &f->step[i];
-    s->to = (uint8_t)place_of_result(s);
+    s->call.step = (uint8_t)i;
+    s->call.to = (uint8_t)place_of_result(s);
     for (int k = 0; k < 3; k++)
-      s->from[k] = (uint8_t)place_of_operand(f, s->operands[k]);
+      s->call.from[k] = (uint8_t)place_of_operand(f, s->operands[k]);
   }
+}
+
+/* --- Steps joined in pairs ------------------------------------------------ */
+
+/* How many operands of steps the result is. */
+static int reads_of(const Fuse *f, int step) {
+  int reads = 0;
+  for (int i = step + 1; i < f->steps; i++)
+    for (int k = 0; k < 3; k++) reads += f->step[i].operands[k] == step;
+  return reads;
+}
+
+/* The loops for arithmetic on the step's dtype; NULL: it is no arithmetic on
+ * floats that lie in memory as they are computed. */
+static const StripFn *arithmetic_of(const FuseStep *s) {
+  static const uint8_t firsts[OP_COUNT] = {[OP_ADD] = 1 + PAIR_ADD,
+                                           [OP_SUBTRACT] = 1 + PAIR_SUBTRACT,
+                                           [OP_MULTIPLY] = 1 + PAIR_MULTIPLY};
+  DType dtype = (DType)s->dtype;
+  int first = firsts[s->op] - 1;
+  if (first < 0 || !dtype_is_float(dtype) ||
+      dtype_info[dtype].form != FORM_PLAIN)
+    return NULL;
+  return isa_in_use()->pairs[dtype_in(dtype)]->of[first];
+}
+
+/* What the step does to the result of the one before. */
+static PairThen then_of(const FuseStep *s, int before) {
+  switch (s->op) {
+    case OP_ADD: return THEN_ADD;
+    case OP_MULTIPLY: return THEN_MULTIPLY;
+    default: return s->operands[0] == before ? THEN_SUBTRACT : THEN_FROM;
+  }
+}
+
+/* May step i and the one before be one call?  Nobody else reads that one's
+ * result, and no other step is between, so operands are read in the order in
+ * which outputs are written (fuse_may_replace). */
+static bool is_pair(const Fuse *f, int i) {
+  const FuseStep *s = &f->step[i], *before = s - 1;
+  bool reads = s->operands[0] == i - 1 || s->operands[1] == i - 1;
+  return reads && s->dtype == before->dtype && before->output < 0 &&
+         arithmetic_of(before) && arithmetic_of(s) && reads_of(f, i - 1) == 1;
+}
+
+/* The call of the step before, `own`, as one with step i. */
+static FuseCall pair_call(const Fuse *f, int i, const FuseCall *own) {
+  const FuseStep *s = &f->step[i];
+  int other = s->operands[0] == i - 1 ? 1 : 0;
+  return (FuseCall){.strip = arithmetic_of(s - 1)[then_of(s, i - 1)],
+                    .from = {own->from[0], own->from[1], s->call.from[other]},
+                    .to = s->call.to,
+                    .step = s->call.step,
+                    .has_more = true};
+}
+
+/* The step's own call. */
+static FuseCall single_call(const FuseStep *s) {
+  const StripFn *loops = arithmetic_of(s);
+  FuseCall call = s->call;
+  if (loops) call.strip = loops[THEN_NOTHING];
+  return call;
+}
+
+/* Takes pairs from the first step on. */
+static void find_joined_calls(Fuse *f) {
+  FuseCall *call = f->joined;
+  bool single = false; /* the call before is of one step */
+  for (int i = 0; i < f->steps; i++) {
+    if (single && is_pair(f, i)) {
+      call[-1] = pair_call(f, i, call - 1);
+      single = false;
+    } else {
+      *call++ = single_call(&f->step[i]);
+      single = true;
+    }
+  }
+  f->joined_calls = (int)(call - f->joined);
 }
 
 /* Places are known only when all slots are. */
 bool fuse_finish(Fuse *f) {
   if (!find_slots(f)) return false;
   find_places(f);
+  find_joined_calls(f);
   return f->outputs > 0;
 }
 
@@ -327,6 +409,7 @@ typedef struct Job {
   char *const *data; /* address of each operand */
   const Grid *grid;  /* NULL when the operands form a line */
   const FuseLine *line;
+  FuseStrides strides;
   unsigned late; /* outputs that are written after the last step:
                     until then they are in their slots */
   /* least of the faults met: share and step packed in one word */
@@ -338,7 +421,7 @@ typedef struct Run {
   const Fuse *fuse;
   StopFlag *stop;
   int failed; /* the failed step; -1 for none */
-  bool dense; /* all strides are 1 */
+  FuseStrides strides;
   unsigned late;
   Spot results[FUSE_OUTPUTS]; /* addresses of the late outputs */
   Spot places[PLACES];
@@ -371,11 +454,12 @@ static DType output_dtype(const Fuse *f, int i) {
   return (DType)f->step[f->output_step[i]].dtype;
 }
 
-static void run_init(Run *r, const Fuse *f, StopFlag *stop, char *slots) {
+static void run_init(Run *r, const Fuse *f, StopFlag *stop, FuseStrides strides,
+                     char *slots) {
   r->fuse = f;
   r->stop = stop;
   r->late = 0;
-  r->dense = false;
+  r->strides = strides;
   r->failed = -1;
   for (int k = 0; k < f->slots; k++, slots += sizeof(Slots) / FUSE_SLOTS)
     r->places[SLOT_PLACE + k] = (Spot){slots, 1};
@@ -391,24 +475,24 @@ static void set_output(Run *r, int i, Spot to) {
   *now = r->places[SLOT_PLACE + r->fuse->step[r->fuse->output_step[i]].slot];
 }
 
-/* Runs one step on a tile; `s` has the tile's length and, where all operands
- * are dense, their strides.  Sets the second operand without asking whether the
+/* Runs one call on a tile; `s` has the tile's length and, where all strides are
+ * `one`, these.  Sets the second operand without asking whether the
  * step has one: its place is valid, and the strip function does not look. */
-ALWAYS_INLINE int run_step(Strip *s, const Spot *places, const FuseStep *step,
-                           bool dense) {
-  const Spot *out = &places[step->to], *a = &places[step->from[0]],
-             *b = &places[step->from[1]];
+ALWAYS_INLINE int run_call(Strip *s, const Run *r, const FuseCall *call,
+                           bool one) {
+  const Spot *places = r->places;
+  const Spot *out = &places[call->to], *a = &places[call->from[0]],
+             *b = &places[call->from[1]];
   s->out = out->data;
   s->in[0] = a->data;
   s->in[1] = b->data;
-  if (!dense)
-    s->out_step = out->step, s->step[0] = a->step, s->step[1] = b->step;
-  if (step->has_more) {
-    s->in[2] = places[step->from[2]].data;
-    s->step[2] = places[step->from[2]].step;
-    memcpy(s->params, step->params, sizeof s->params);
+  if (!one) s->out_step = out->step, s->step[0] = a->step, s->step[1] = b->step;
+  if (call->has_more) {
+    s->in[2] = places[call->from[2]].data;
+    s->step[2] = places[call->from[2]].step;
+    memcpy(s->params, r->fuse->step[call->step].params, sizeof s->params);
   }
-  return step->strip(s);
+  return call->strip(s);
 }
 
 /* Stores the outputs that had to wait until their inputs were read, with a cast
@@ -427,23 +511,41 @@ static void store_late(const Run *r, int64_t n) {
   }
 }
 
-/* The steps in order; false with the step that failed. */
-ALWAYS_INLINE bool run_steps(Run *r, int64_t n, bool dense) {
+/* The steps in order, one by one or joined; false with the step that failed. */
+RARELY bool run_steps(Run *r, int64_t n) {
   const Fuse *f = r->fuse;
   Strip s;
   s.n = n;
-  if (dense) s.out_step = s.step[0] = s.step[1] = 1;
   for (int i = 0; i < f->steps; i++)
-    if (run_step(&s, r->places, &f->step[i], dense))
-      return r->failed = i, false;
+    if (run_call(&s, r, &f->step[i].call, false)) return r->failed = i, false;
   return true;
+}
+
+ALWAYS_INLINE bool run_joined(Run *r, int64_t n, bool one) {
+  const Fuse *f = r->fuse;
+  const FuseCall *end = f->joined + f->joined_calls;
+  Strip s;
+  s.n = n;
+  if (one) s.out_step = s.step[0] = s.step[1] = 1;
+  for (const FuseCall *call = f->joined; call < end; call++)
+    if (run_call(&s, r, call, one)) return r->failed = call->step, false;
+  return true;
+}
+
+/* The loop for each kind of strides. */
+ALWAYS_INLINE bool run_all(Run *r, int64_t n) {
+  switch (r->strides) {
+    case STRIDES_ONE: return run_joined(r, n, true);
+    case STRIDES_JOINED: return run_joined(r, n, false);
+    case STRIDES_ANY: break;
+  }
+  return run_steps(r, n);
 }
 
 /* False when asked to stop, or after a fault. */
 static bool run_tile(Run *r, int64_t n) {
   if (stop_seen(r->stop)) return false;
-  if (!(r->dense ? run_steps(r, n, true) : run_steps(r, n, false)))
-    return false;
+  if (!run_all(r, n)) return false;
   if (r->late) store_late(r, n);
   return true;
 }
@@ -556,7 +658,7 @@ static bool grid_share(const void *data, const Share *share) {
   int64_t tiles = tiles_in(g->n), end;
   int64_t run = share->from / tiles;
   GridAt at = grid_at(g, job->data, run);
-  run_init(&r, job->fuse, job->stop, slots[0]);
+  run_init(&r, job->fuse, job->stop, job->strides, slots[0]);
   r.late = job->late;
   for (int64_t i = share->from; i < share->to; i = end, run++) {
     end = (run + 1) * tiles < share->to ? (run + 1) * tiles : share->to;
@@ -566,6 +668,19 @@ static bool grid_share(const void *data, const Share *share) {
     grid_next(g, &at);
   }
   return true;
+}
+
+/* The strides along a run. */
+static FuseStrides strides_of(const Fuse *f, const Grid *g,
+                              const Tensor *const *tensors) {
+  FuseStrides strides = STRIDES_ONE;
+  for (int k = 0; k < g->operands; k++) {
+    int64_t step = step_on(g, k, (DType)tensors[k]->dtype);
+    if (step == 1) continue;
+    if (step != 0 || k >= f->inputs) return STRIDES_ANY;
+    strides = STRIDES_JOINED;
+  }
+  return strides;
 }
 
 /* Any output serves for the count, since all have one shape. */
@@ -583,7 +698,11 @@ bool fuse_run(const Fuse *f, OpCall *call, int *step) {
   Grid g;
   grid_init(&g, tensors, f->inputs + f->outputs);
   for (int k = 0; k < g.operands; k++) data[k] = tensors[k]->data;
-  Job job = {.fuse = f, .data = data, .grid = &g, .late = late};
+  Job job = {.fuse = f,
+             .data = data,
+             .grid = &g,
+             .strides = strides_of(f, &g, tensors),
+             .late = late};
   return run_job(&job, call, grid_share, count, g.runs * tiles_in(g.n), step);
 }
 
@@ -596,11 +715,9 @@ bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
   grid_init(&g, tensors, count);
   if (g.rank > 1) return false;
   line->n = g.n;
-  line->dense = true;
-  for (int k = 0; k < count; k++) {
+  for (int k = 0; k < count; k++)
     line->steps[k] = step_on(&g, k, (DType)tensors[k]->dtype);
-    line->dense &= line->steps[k] == 1;
-  }
+  line->strides = strides_of(f, &g, tensors);
   return true;
 }
 
@@ -609,8 +726,7 @@ bool fuse_line(const Fuse *f, const Tensor *const *tensors, FuseLine *line) {
 ALWAYS_INLINE void line_init(Run *r, const Fuse *f, StopFlag *stop,
                              const FuseLine *line, char *const *data,
                              char *slots) {
-  run_init(r, f, stop, slots);
-  r->dense = line->dense;
+  run_init(r, f, stop, line->strides, slots);
   for (int i = 0; i < f->inputs; i++)
     r->places[i] = (Spot){data[i], line->steps[i]};
   for (int i = 0; i < f->outputs; i++) {

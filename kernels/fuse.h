@@ -32,14 +32,20 @@ enum {
  * fuse_add(), which names that step's result. */
 #define FUSE_INPUT(i) (FUSE_STEPS + (i))
 
-typedef struct FuseStep {
+/* A call of a strip function at run time, on places (fuse.c). */
+typedef struct FuseCall {
   StripFn strip;
-  uint8_t from[3]; /* places of the operands at run time (fuse.c) */
+  uint8_t from[3]; /* places of the operands */
   uint8_t to;      /* place of the result */
-  uint8_t dtype;   /* dtype of the result */
-  int8_t output;   /* number of the output that it is; -1 for none */
+  uint8_t step;    /* the step whose result it is */
+  bool has_more;   /* has a third operand, or params */
+} FuseCall;
+
+typedef struct FuseStep {
+  FuseCall call;
+  uint8_t dtype; /* dtype of the result */
+  int8_t output; /* number of the output that it is; -1 for none */
   int8_t slot;
-  bool has_more; /* has a third operand, or params */
   OpId op;
   int operands[3]; /* -1 for none */
   Value params[OP_PARAMS_MAX];
@@ -47,6 +53,11 @@ typedef struct FuseStep {
 
 typedef struct Fuse {
   int inputs, outputs, steps, slots;
+  /* The steps as they run where results are contiguous and operands are, or are
+   * single elements: arithmetic on the result of the step before may be one
+   * call with that. */
+  int joined_calls;
+  FuseCall joined[FUSE_STEPS];
   double nanoseconds; /* time for an element, all steps together */
   uint8_t input_dtype[FUSE_INPUTS], output_step[FUSE_OUTPUTS];
   /* last, so that a copy can stop after the steps in use */
@@ -92,10 +103,17 @@ bool fuse_may_replace(const Fuse *f, int output, int input);
  * failed, in the order of one thread, or -1. */
 bool fuse_run(const Fuse *f, OpCall *call, int *step);
 
+/* How operands lie along a run. */
+typedef enum FuseStrides {
+  STRIDES_ANY,
+  STRIDES_JOINED, /* those of outputs are 1, those of inputs 1 or 0 */
+  STRIDES_ONE,    /* all are 1 */
+} FuseStrides;
+
 /* Inputs and outputs that all form one run: each has a single stride. */
 typedef struct FuseLine {
   int64_t n;
-  bool dense;                                /* all strides are 1 */
+  FuseStrides strides;
   int64_t steps[FUSE_INPUTS + FUSE_OUTPUTS]; /* strides in elements */
 } FuseLine;
 

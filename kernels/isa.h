@@ -30,6 +30,33 @@ typedef struct Reducer {
                   int64_t divisor);
 } Reducer;
 
+/* --- Pairs of arithmetic operators ---------------------------------------- */
+
+/* out = (x FIRST y) THEN z, of floats: in the strip x is operand 0, y is 1, z
+ * is 2.  The results are contiguous; an operand has step 1, or 0, a single
+ * element.  THEN_FROM is z less the first result.  Each operation rounds, so
+ * the bits are those of two strips. */
+typedef enum PairFirst {
+  PAIR_ADD,
+  PAIR_SUBTRACT,
+  PAIR_MULTIPLY,
+  PAIR_FIRSTS
+} PairFirst;
+typedef enum PairThen {
+  THEN_NOTHING, /* x FIRST y */
+  THEN_ADD,
+  THEN_SUBTRACT,
+  THEN_FROM,
+  THEN_MULTIPLY,
+  PAIR_THENS
+} PairThen;
+typedef struct Pairs {
+  StripFn of[PAIR_FIRSTS][PAIR_THENS];
+} Pairs;
+
+/* Pairs and lines are computed in IN_F32 or IN_F64. */
+enum { FLOAT_TYPES = 2 };
+
 /* --- Lines: softmax and normalisations ------------------------------------ */
 
 typedef enum LineKind {
@@ -40,9 +67,6 @@ typedef enum LineKind {
   LINE_LRN,
   LINE_KINDS
 } LineKind;
-
-/* Lines are computed in IN_F32 or IN_F64. */
-enum { FLOAT_TYPES = 2 };
 
 /* The contiguous elements of one line, in the type computed in.  `out` may be
  * `x`. */
@@ -136,6 +160,7 @@ typedef struct Isa {
   const StripFn *const *casts;  /* [from][to] */
   /* [bytes of an element]: 1, 2, 4, 8 */
   const StripFn *where;
+  const Pairs *const *pairs;              /* [DTypeIn] */
   const Reducer *const *reducers;         /* [dtype][ReduceKind] */
   NormLineFn *const (*lines)[LINE_KINDS]; /* [DTypeIn] */
   const Tiles *const *tiles;              /* [TileType] */

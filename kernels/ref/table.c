@@ -5,6 +5,7 @@
  * table and are called directly. */
 #include "kernels/ref/elementwise.h"
 #include "kernels/ref/lines.h"
+#include "kernels/ref/pairs.h"
 #include "kernels/ref/product.h"
 #include "kernels/ref/reduce.h"
 
@@ -28,6 +29,11 @@ static const StripFn where[WHERE_SIZES] = {
     [2] = ref_where_2,
     [4] = ref_where_4,
     [8] = ref_where_8,
+};
+
+static const Pairs *const pairs[FLOAT_TYPES] = {
+    [IN_F32] = &ref_pairs_f32,
+    [IN_F64] = &ref_pairs_f64,
 };
 
 static const Reducer *const reducers[DTYPE_COUNT] = {
@@ -65,6 +71,7 @@ const Isa isa_reference = {
     .strips = strips,
     .casts = casts,
     .where = where,
+    .pairs = pairs,
     .reducers = reducers,
     .lines = lines,
     .tiles = tiles,

@@ -24,6 +24,7 @@
 extern const StripFn *const ISA(strips)[DTYPE_COUNT];
 extern const StripFn *const ISA(casts)[DTYPE_COUNT];
 extern const StripFn ISA(where)[WHERE_SIZES];
+extern const Pairs *const ISA(pairs)[FLOAT_TYPES];
 extern const Reducer *const ISA(reducers)[DTYPE_COUNT];
 extern NormLineFn *const ISA(lines)[FLOAT_TYPES][LINE_KINDS];
 extern const Tiles *const ISA(tiles)[TILE_TYPES];

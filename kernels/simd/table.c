@@ -45,6 +45,7 @@ const Isa ISA(isa) = {
     .strips = ISA(strips),
     .casts = ISA(casts),
     .where = ISA(where),
+    .pairs = ISA(pairs),
     .reducers = ISA(reducers),
     .lines = ISA(lines),
     .tiles = ISA(tiles),

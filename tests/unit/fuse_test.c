@@ -317,6 +317,113 @@ static void test_broadcast(void **state) {
   desk_close(&d);
 }
 
+/* --- Arithmetic on the result of the step before -------------------------- */
+
+/* r = x FIRST y SECOND z, or with `from` z SECOND (x FIRST y).  The first
+ * result is an output as well with `twice`. */
+typedef struct PairOf {
+  DType dtype;
+  OpId first, second;
+  bool from, twice;
+} PairOf;
+
+static Fuse pair_of(const PairOf *p) {
+  Fuse f;
+  fuse_init(&f, 3);
+  int t =
+      fuse_add(&f, p->first, p->dtype, (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
+  int z = FUSE_INPUT(2);
+  int r = fuse_add(&f, p->second, p->dtype,
+                   p->from ? (int[]){z, t} : (int[]){t, z});
+  assert_true(fuse_output(&f, r));
+  if (p->twice) assert_true(fuse_output(&f, t));
+  assert_true(fuse_finish(&f));
+  assert_int_equal(f.joined_calls < f.steps,
+                   !p->twice && p->dtype != DT_FLOAT16);
+  return f;
+}
+
+static void compare_pair(Desk *d, const PairOf *p, Tensor *const in[3]) {
+  Fuse f = pair_of(p);
+  const Tensor *args[] = {in[0], in[1], in[2]};
+  Tensor *t = apply(d, p->first, in[0], in[1]);
+  Tensor *r =
+      p->from ? apply(d, p->second, in[2], t) : apply(d, p->second, t, in[2]);
+  Tensor *outs[] = {numbers(d, p->dtype, r->rank, r->shape),
+                    numbers(d, p->dtype, r->rank, r->shape)};
+  run(d, &f, args, outs);
+  assert_true(tensor_same(outs[0], r));
+  if (p->twice) assert_true(tensor_same(outs[1], t));
+  for (int k = 0; k < 3 && !p->twice; k++) {
+    if (!shapes_equal(in[k], r)) continue;
+    Tensor *over = tensor_copy(&d->heap, in[k]);
+    args[k] = over;
+    run(d, &f, args, &over);
+    assert_true(tensor_same(over, r));
+    tensor_drop(&d->heap, over);
+    args[k] = in[k];
+  }
+  drop_all(d, outs, 2);
+  drop_all(d, (Tensor *[]){t, r}, 2);
+}
+
+/* In each place a matrix, a row, a column and a scalar. */
+static void compare_shapes(Desk *d, const PairOf *p) {
+  static const int64_t shapes[][2] = {{5, 37}, {1, 37}, {5, 1}, {1, 1}};
+  for (int i = 0; i < 3; i++)
+    for (size_t shape = 0; shape < LENGTH(shapes); shape++) {
+      Tensor *in[3];
+      for (int k = 0; k < 3; k++)
+        in[k] = numbers(d, p->dtype, 2, shapes[k == i ? shape : 0]);
+      if (!p->twice || i == 2) compare_pair(d, p, in);
+      drop_all(d, in, 3);
+    }
+}
+
+static void test_pairs(void **state) {
+  (void)state;
+  static const DType dtypes[] = {DT_FLOAT16, DT_FLOAT32, DT_FLOAT64};
+  static const OpId ops[] = {OP_ADD, OP_SUBTRACT, OP_MULTIPLY};
+  Desk d;
+  desk_open(&d);
+  for (size_t t = 0; t < LENGTH(dtypes); t++)
+    for (size_t first = 0; first < LENGTH(ops); first++)
+      for (size_t second = 0; second < LENGTH(ops); second++)
+        for (int more = 0; more < 4; more++)
+          compare_shapes(&d, &(PairOf){dtypes[t], ops[first], ops[second],
+                                       more & 1, more & 2});
+  desk_close(&d);
+}
+
+/* (x - t * t) * t with t = x + y, which is read by more than one operand: only
+ * t * t and the difference may be one call. */
+static void test_read_twice(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  Fuse f;
+  const DType t = DT_FLOAT32;
+  fuse_init(&f, 2);
+  int sum = fuse_add(&f, OP_ADD, t, (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
+  int square = fuse_add(&f, OP_MULTIPLY, t, (int[]){sum, sum});
+  int less = fuse_add(&f, OP_SUBTRACT, t, (int[]){FUSE_INPUT(0), square});
+  int last = fuse_add(&f, OP_MULTIPLY, t, (int[]){less, sum});
+  assert_true(fuse_output(&f, last) && fuse_finish(&f));
+  assert_int_equal(f.joined_calls, 3);
+  int64_t n = 100;
+  Tensor *in[] = {numbers(&d, t, 1, &n), numbers(&d, t, 1, &n)};
+  Tensor *out = numbers(&d, t, 1, &n);
+  run(&d, &f, (const Tensor *const *)in, &out);
+  Tensor *a = apply(&d, OP_ADD, in[0], in[1]);
+  Tensor *b = apply(&d, OP_MULTIPLY, a, a);
+  Tensor *c = apply(&d, OP_SUBTRACT, in[0], b);
+  Tensor *e = apply(&d, OP_MULTIPLY, c, a);
+  assert_true(tensor_same(out, e));
+  drop_all(&d, in, 2);
+  drop_all(&d, (Tensor *[]){out, a, b, c, e}, 5);
+  desk_close(&d);
+}
+
 /* --- Sizes change, faults, limits ---------------------------------------- */
 
 /* cast(x > 0, float64) where bytes become eight: never over themselves. */
@@ -412,6 +519,8 @@ int main(void) {
       cmocka_unit_test(test_fault_on_threads),
       cmocka_unit_test(test_stop_on_threads),
       cmocka_unit_test(test_broadcast),
+      cmocka_unit_test(test_pairs),
+      cmocka_unit_test(test_read_twice),
       cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_fault),
       cmocka_unit_test(test_limits),

@@ -115,9 +115,13 @@ static void is_complete(const Isa *isa) {
     }
     assert_non_null(isa->where[dtype_size((DType)t)]);
   }
-  for (int t = 0; t < FLOAT_TYPES; t++)
+  for (int t = 0; t < FLOAT_TYPES; t++) {
     for (int kind = 0; kind < LINE_KINDS; kind++)
       assert_non_null(isa->lines[t][kind]);
+    for (int first = 0; first < PAIR_FIRSTS; first++)
+      for (int then = 0; then < PAIR_THENS; then++)
+        assert_non_null(isa->pairs[t]->of[first][then]);
+  }
   for (int t = 0; t < TILE_TYPES; t++) {
     assert_non_null(isa->tiles[t]->row_pair);
     for (int rows = 0; rows < TILE_ROWS; rows++) {
@@ -452,6 +456,77 @@ static void test_casts(void **state) {
       make_operands(&c, (DType[]){c.from, c.from, c.from});
       compare_lengths(&c, dtype_name(c.to));
     }
+}
+
+/* --- Pairs of arithmetic operators ---------------------------------------- */
+
+typedef struct PairCase {
+  DType dtype;
+  PairFirst first;
+  PairThen then;
+  Strip strip;
+} PairCase;
+
+static void run_pair(const Case *c, char *out) {
+  const PairCase *data = c->data;
+  Strip s = data->strip;
+  s.out = out;
+  StripFn pair =
+      isa_in_use()->pairs[dtype_in(data->dtype)]->of[data->first][data->then];
+  assert_int_equal(pair(&s), 0);
+}
+
+/* The two operators one after the other, by the reference. */
+static void true_pair(const Case *c, char *out) {
+  static const OpId firsts[] = {OP_ADD, OP_SUBTRACT, OP_MULTIPLY};
+  static const OpId thens[] = {[THEN_ADD] = OP_ADD,
+                               [THEN_SUBTRACT] = OP_SUBTRACT,
+                               [THEN_FROM] = OP_SUBTRACT,
+                               [THEN_MULTIPLY] = OP_MULTIPLY};
+  const PairCase *data = c->data;
+  const StripFn *strips = isa_reference.strips[data->dtype];
+  Strip s = data->strip;
+  s.out = out;
+  assert_int_equal(strips[firsts[data->first]](&s), 0);
+  if (data->then == THEN_NOTHING) return;
+  bool from = data->then == THEN_FROM;
+  s.in[from] = out;
+  s.step[from] = 1;
+  s.in[!from] = data->strip.in[2];
+  s.step[!from] = data->strip.step[2];
+  assert_int_equal(strips[thens[data->then]](&s), 0);
+}
+
+/* Each operand contiguous or a single element. */
+static void compare_pair(PairCase *c) {
+  char name[40];
+  snprintf(name, sizeof name, "pair %d %d of %s", (int)c->first, (int)c->then,
+           dtype_name(c->dtype));
+  for (int64_t n = 1; n <= STRIP_LONGEST; n += n < 20 ? 1 : 7)
+    for (int ones = 0; ones < 8; ones++) {
+      c->strip.n = n;
+      c->strip.out_step = 1;
+      for (int k = 0; k < OPERANDS; k++) c->strip.step[k] = ones >> k & 1;
+      compare(&(Case){run_pair, true_pair, c->dtype, STRIP_LONGEST, c}, name);
+    }
+}
+
+static void test_pairs(void **state) {
+  (void)state;
+  static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64};
+  for (size_t d = 0; d < LENGTH(dtypes); d++) {
+    PairCase c = {.dtype = dtypes[d]};
+    for (int k = 0; k < OPERANDS; k++) {
+      fill_elements(c.dtype, operands[k], STRIP_LONGEST, (uint64_t)k + 5);
+      c.strip.in[k] = operands[k];
+    }
+    for (int first = 0; first < PAIR_FIRSTS; first++)
+      for (int then = 0; then < PAIR_THENS; then++) {
+        c.first = (PairFirst)first;
+        c.then = (PairThen)then;
+        compare_pair(&c);
+      }
+  }
 }
 
 enum { SIGMOIDS_LONG = 1500 };
@@ -883,6 +958,7 @@ int main(void) {
       cmocka_unit_test(test_product_wide),
       cmocka_unit_test_setup_teardown(test_strips, make_room, free_room),
       cmocka_unit_test_setup_teardown(test_casts, make_room, free_room),
+      cmocka_unit_test_setup_teardown(test_pairs, make_room, free_room),
       cmocka_unit_test(test_long_sigmoids),
       cmocka_unit_test(test_lines),
       cmocka_unit_test(test_conv),

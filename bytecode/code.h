@@ -40,9 +40,17 @@ typedef struct OpSource {
 
 enum { NO_PLAN = UINT32_MAX };
 
-/* Is it gather_nd or scatter_nd of one row, whose number is a scalar in a
- * register?  The row is read, set, or added to the one that is there. */
-typedef enum RowUse { ROW_NONE, ROW_READ, ROW_SET, ROW_ADDED } RowUse;
+/* What the machine does itself, where the operands allow it at run time,
+ * without a call of the kernel. */
+typedef enum Shortcut {
+  SHORTCUT_NONE,
+  /* gather_nd or scatter_nd of one row, whose number is a scalar in a register:
+   * the row is read, set, or added to the one that is there */
+  ROW_READ,
+  ROW_SET,
+  ROW_ADDED,
+  SHAPE_GIVEN, /* operand 0 under the shape of operand 1 */
+} Shortcut;
 
 typedef struct OpSite {
   const OpInfo *op;
@@ -62,7 +70,7 @@ typedef struct OpSite {
   int out_count;                          /* tensors produced */
   struct Derivative *_Atomic derivatives; /* added to under the lock */
   bool gives_tuple;
-  RowUse row;
+  Shortcut shortcut;
   const Type *const *out_types; /* rank 0: the bits are taken */
   const Span *places; /* of the call's operands, a tuple being one, where some
                          hold attributes; else NULL */

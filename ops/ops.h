@@ -163,6 +163,8 @@ typedef struct OpInfo {
   bool many;         /* the last operand may be repeated */
   bool infers;       /* the rule fills in operands after the first */
   bool joins;        /* the operands one after the other along `axis` */
+  bool takes_shape;  /* the elements of operand 0 in the shape of operand 1,
+                        unless attributes tell of parts of the shapes */
   bool gets_rows;    /* with one index, a copy of a row of operand 0 */
   bool sets_rows;    /* with one index, a copy of operand 0 in which operand 2
                         replaces a row, unless attribute `mode` combines them */

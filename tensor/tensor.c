@@ -182,6 +182,11 @@ Tensor *tensor_view(Heap *h, const Tensor *base, int rank, const int64_t *shape,
   return t;
 }
 
+void tensor_reshape(Tensor *t, int rank, const int64_t *shape) {
+  assert(obj_unshared(&t->obj) && tensor_is_contiguous(t));
+  set_geometry(t, rank, shape, NULL);
+}
+
 Tensor *tensor_copy(Heap *h, const Tensor *t) {
   Tensor *copy = tensor_new(h, t->dtype, t->rank, t->shape);
   if (copy) tensor_copy_into(copy, t);

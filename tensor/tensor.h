@@ -99,6 +99,9 @@ Tensor *tensor_on_buffer_take(Heap *h, DType dtype, int rank,
  * row-major. */
 Tensor *tensor_view(Heap *h, const Tensor *base, int rank, const int64_t *shape,
                     const int64_t *strides, int64_t offset);
+/* Gives a contiguous tensor, which nobody else holds, another shape of as many
+ * elements. */
+void tensor_reshape(Tensor *t, int rank, const int64_t *shape);
 /* A contiguous copy. */
 Tensor *tensor_copy(Heap *h, const Tensor *t);
 /* `t` itself, with one more reference, when contiguous; else a copy. */

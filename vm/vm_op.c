@@ -341,19 +341,40 @@ static Tensor *put_row(Session *s, const OpSite *site, const uint16_t *list,
   int64_t bytes = row_bytes(y);
   char *to = bytes ? row_data(s, site, list, y) : NULL;
   if (!to) return NULL;
-  if (site->row == ROW_SET) memcpy(to, row->data, (size_t)bytes);
+  if (site->shortcut == ROW_SET) memcpy(to, row->data, (size_t)bytes);
   else if (!add_row(to, row, bytes)) return NULL;
   return y;
 }
 
-/* False: the kernel has to run. */
-static bool run_row(Session *s, const OpSite *site, const uint16_t *list,
-                    unsigned taken) {
-  bool reads = site->row == ROW_READ;
-  Tensor *t = reads ? get_row(s, site, list) : put_row(s, site, list, taken);
+/* --- Shortcuts ----------------------------------------------------------- */
+
+/* The tensor under the shape of `like`, by its own header.  NULL: the kernel
+ * has to make another header, or to refuse. */
+static Tensor *give_shape(Session *s, const uint16_t *list, unsigned taken) {
+  Tensor *t = s->regs[list[0]].tensor;
+  const Tensor *like = s->regs[list[1]].tensor;
+  if (!(taken & 1) || t == like || !obj_unshared(&t->obj) ||
+      !tensor_is_contiguous(t) || tensor_count(t) != tensor_count(like))
+    return NULL;
+  tensor_reshape(t, like->rank, like->shape);
+  return t;
+}
+
+/* The result is a row of its own, or operand 0.  False: the kernel has to
+ * run. */
+static bool run_shortcut(Session *s, const OpSite *site, const uint16_t *list,
+                         unsigned taken) {
+  Tensor *t;
+  if (site->shortcut == ROW_READ) {
+    t = get_row(s, site, list);
+  } else {
+    t = site->shortcut == SHAPE_GIVEN ? give_shape(s, list, taken)
+                                      : put_row(s, site, list, taken);
+    taken &= ~1u;
+  }
   if (!t) return false;
   s->stats.tensors++;
-  drop_taken(s, list, reads ? taken : taken & ~1u);
+  drop_taken(s, list, taken);
   s->regs[list[site->source_count]].tensor = t;
   return true;
 }
@@ -362,7 +383,8 @@ static bool run_row(Session *s, const OpSite *site, const uint16_t *list,
  * other means; then the flag is put down again. */
 bool vm_op(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
-  if (site->row != ROW_NONE && run_row(s, site, ins_list(pc), pc->a))
+  if (site->shortcut != SHORTCUT_NONE &&
+      run_shortcut(s, site, ins_list(pc), pc->a))
     return true;
   Operands o;
   bool ok = operands_init(s, site, &o)

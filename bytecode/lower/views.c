@@ -86,27 +86,46 @@ static bool is_one_row(const OpSource *row) {
   return row->type->rank > 0 && dim_is(row->type->dims[0], 1);
 }
 
-/* Is it y[i], y[i] = row, or y[i] += row, where the rank of y is known?  Then
- * the index is a scalar seen as [1, 1], and the row is (1, ...). */
-static RowUse row_use(const OpSite *site) {
-  static const RowUse by_mode[] = {ROW_SET, ROW_ADDED}; /* update, add */
-  const OpInfo *op = site->op;
-  if ((!op->gets_rows && !op->sets_rows) || site->open) return ROW_NONE;
-  const OpSource *y = &site->sources[0], *index = &site->sources[1];
-  if (y->kind != FROM_TENSOR || y->view.rank > 0) return ROW_NONE;
-  if (index->kind != FROM_BITS || index->view.rank != 2) return ROW_NONE;
-  if (op->gets_rows)
-    return attr_number(site->attrs, ATTR_batch_dims) ? ROW_NONE : ROW_READ;
-  size_t mode = (size_t)attr_word(site->attrs, ATTR_mode);
-  bool known = mode < sizeof by_mode / sizeof *by_mode;
-  return known && is_one_row(&site->sources[2]) ? by_mode[mode] : ROW_NONE;
+static bool is_whole_tensor(const OpSource *source) {
+  return source->kind == FROM_TENSOR && source->view.rank == 0;
 }
 
-/* Lets an operator make the views it reads.  Its site is changed in a copy,
- * for a chain may have the site as a member. */
+/* Is it y[i], y[i] = row, or y[i] += row, where the rank of y is known?  Then
+ * the index is a scalar seen as [1, 1], and the row is (1, ...). */
+static Shortcut row_shortcut(const OpSite *site) {
+  static const Shortcut by_mode[] = {ROW_SET, ROW_ADDED}; /* update, add */
+  const OpSource *index = &site->sources[1];
+  if (!is_whole_tensor(&site->sources[0])) return SHORTCUT_NONE;
+  if (index->kind != FROM_BITS || index->view.rank != 2) return SHORTCUT_NONE;
+  if (site->op->gets_rows)
+    return attr_number(site->attrs, ATTR_batch_dims) ? SHORTCUT_NONE : ROW_READ;
+  size_t mode = (size_t)attr_word(site->attrs, ATTR_mode);
+  bool known = mode < sizeof by_mode / sizeof *by_mode;
+  return known && is_one_row(&site->sources[2]) ? by_mode[mode] : SHORTCUT_NONE;
+}
+
+/* Do all axes of both operands take part? */
+static bool is_whole_range(const Attrs *attrs) {
+  return dim_is(attr_int(attrs, ATTR_lhs_begin), 0) &&
+         dim_is(attr_int(attrs, ATTR_rhs_begin), 0) &&
+         !attr_is_set(attrs, ATTR_lhs_end) && !attr_is_set(attrs, ATTR_rhs_end);
+}
+
+static Shortcut shortcut_of(const OpSite *site) {
+  const OpInfo *op = site->op;
+  if (site->open) return SHORTCUT_NONE;
+  if (op->gets_rows || op->sets_rows) return row_shortcut(site);
+  bool given = op->takes_shape && is_whole_tensor(&site->sources[0]) &&
+               is_whole_tensor(&site->sources[1]) &&
+               is_whole_range(site->attrs) && site->out_types[0]->rank > 0;
+  return given ? SHAPE_GIVEN : SHORTCUT_NONE;
+}
+
+/* Lets an operator make the views it reads, and the machine take its shortcut.
+ * Its site is changed in a copy, for a chain may have the site as a member. */
 static void add_op(Views *v, Ins *i) {
   const OpSite *old = ins_op_site(i);
-  if (!reads_view(v, i, old)) return;
+  if (!reads_view(v, i, old) && shortcut_of(old) == SHORTCUT_NONE) return;
   Arena *arena = &v->l->code->arena;
   OpSite *site = arena_copy(arena, old, sizeof *old);
   OpSource *sources = arena_copy(
@@ -115,7 +134,7 @@ static void add_op(Views *v, Ins *i) {
   site->sources = sources;
   for (int k = 0; k < site->source_count; k++)
     if (view_in(v, item(v, i, k)->reg)) read_through(v, i, site, k);
-  site->row = row_use(site);
+  site->shortcut = shortcut_of(site);
   i->words[0] = (uint64_t)(uintptr_t)site;
 }
 

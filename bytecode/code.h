@@ -29,6 +29,7 @@ typedef enum SourceKind {
  * which makes `rank`.  Rank 0: it sees the source as it is. */
 typedef struct SourceView {
   uint8_t rank, axis, count;
+  bool zeros; /* it sees 0 for each element */
 } SourceView;
 
 typedef struct OpSource {
@@ -45,9 +46,10 @@ enum { NO_PLAN = UINT32_MAX };
 typedef enum Shortcut {
   SHORTCUT_NONE,
   /* gather_nd or scatter_nd of one row, whose number is a scalar in a register:
-   * the row is read, set, or added to the one that is there */
+   * the row is read, set, set to zeros, or added to the one that is there */
   ROW_READ,
   ROW_SET,
+  ROW_CLEARED,
   ROW_ADDED,
   SHAPE_GIVEN, /* operand 0 under the shape of operand 1 */
 } Shortcut;

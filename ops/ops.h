@@ -163,6 +163,7 @@ typedef struct OpInfo {
   bool many;         /* the last operand may be repeated */
   bool infers;       /* the rule fills in operands after the first */
   bool joins;        /* the operands one after the other along `axis` */
+  bool all_zero;     /* every element is 0, in the shape of operand 0 */
   bool takes_shape;  /* the elements of operand 0 in the shape of operand 1,
                         unless attributes tell of parts of the shapes */
   bool gets_rows;    /* with one index, a copy of a row of operand 0 */

@@ -356,6 +356,7 @@ static void add_row(StrBuf *out, const OpInfo *op) {
   add_bool(out, "fills", op->fills);
   add_bool(out, "infers", op->infers);
   add_bool(out, "joins", op->joins);
+  add_bool(out, "all_zero", op->all_zero);
   add_bool(out, "takes_shape", op->takes_shape);
   add_bool(out, "gets_rows", op->gets_rows);
   add_bool(out, "sets_rows", op->sets_rows);

@@ -71,6 +71,14 @@ static void set_axis(Tensor *t, int64_t n, int64_t stride) {
   t->strides[t->rank++] = stride;
 }
 
+/* Adds an operand of zeros in the shape of its source. */
+static void add_zeros(Operands *o, const Tensor *like) {
+  static const Value zero; /* of any dtype */
+  Tensor *t = set_header(o, (DType)like->dtype, NULL, (char *)&zero);
+  for (int i = 0; i < like->rank; i++) set_axis(t, like->shape[i], 0);
+  o->args[o->count++] = t;
+}
+
 /* Adds an operand that is its source with more axes, of length 1.  An axis of
  * length 1 may have any stride; 1 is written.  Shapes and strides of the
  * source's own axes are copied around it:
@@ -97,6 +105,7 @@ static void add_fields(Operands *o, const Type *type, const Value *v) {
 
 static void add_source(Operands *o, const OpSource *source, const Value *v) {
   if (source->kind == FROM_TUPLE) add_fields(o, source->type, v);
+  else if (source->view.zeros) add_zeros(o, v->tensor);
   else if (source->view.rank > 0) add_view(o, source, v);
   else add_operand(o, source->type, v);
 }
@@ -342,6 +351,7 @@ static Tensor *put_row(Session *s, const OpSite *site, const uint16_t *list,
   char *to = bytes ? row_data(s, site, list, y) : NULL;
   if (!to) return NULL;
   if (site->shortcut == ROW_SET) memcpy(to, row->data, (size_t)bytes);
+  else if (site->shortcut == ROW_CLEARED) memset(to, 0, (size_t)bytes);
   else if (!add_row(to, row, bytes)) return NULL;
   return y;
 }

@@ -1,7 +1,7 @@
 /* Views are made on the C stack by the operators that read them: a tensor with
- * axes of length 1 more (expand_dims), which one operator reads, or a scalar as
- * a tensor of one element (reshape).  Neither can fail, so it does not matter
- * when they are made. */
+ * axes of length 1 more (expand_dims), which one operator reads; a scalar as a
+ * tensor of one element (reshape); zeros (zeros_like) that a row is set to.
+ * None can fail, so it does not matter when they are made. */
 #include "bytecode/lower/lower.h"
 
 typedef struct RegUse {
@@ -29,17 +29,22 @@ bool is_scalar_view(const OpSite *site) {
          type_has_one_element(site->out_types[0]);
 }
 
+static bool is_whole_tensor(const OpSource *source) {
+  return source->kind == FROM_TENSOR && source->view.rank == 0;
+}
+
 static bool is_view(const OpSite *site) {
   if (is_scalar_view(site)) return true;
   if (!site || site->open || site->source_count != 1) return false;
-  const OpSource *from = &site->sources[0];
-  return site->op->view == VIEW_AXES && from->kind == FROM_TENSOR &&
-         from->view.rank == 0;
+  return (site->op->view == VIEW_AXES || site->op->all_zero) &&
+         is_whole_tensor(&site->sources[0]);
 }
 
 /* The axes that are put in: `count` from `axis` on. */
 static SourceView view_of(const OpSite *site) {
   int rank = site->out_types[0]->rank;
+  if (site->op->all_zero)
+    return (SourceView){.rank = (uint8_t)rank, .zeros = true};
   if (site->sources[0].kind == FROM_BITS)
     return (SourceView){.rank = (uint8_t)rank, .count = (uint8_t)rank};
   int count = rank - site->sources[0].type->rank;
@@ -73,21 +78,26 @@ static void read_through(Views *v, Ins *i, OpSite *site, int k) {
   operand->reg = item(v, view, 0)->reg;
 }
 
-static bool reads_view(const Views *v, const Ins *i, const OpSite *site) {
+/* Can source k of the instruction be a view?  Zeros serve only where they need
+ * not be there: a row that is set to them. */
+static bool reads_view(const Views *v, const Ins *i, const OpSite *site,
+                       int k) {
+  const Ins *view = view_in(v, item(v, i, k)->reg);
+  if (!view) return false;
+  return !ins_op_site(view)->op->all_zero || (site->op->sets_rows && k == 2);
+}
+
+static bool reads_views(const Views *v, const Ins *i, const OpSite *site) {
   for (int k = 0; k < site->source_count; k++)
-    if (view_in(v, item(v, i, k)->reg)) return true;
+    if (reads_view(v, i, site, k)) return true;
   return false;
 }
 
 /* Is the source (1, ...), or seen as that? */
 static bool is_one_row(const OpSource *row) {
   if (row->kind != FROM_TENSOR) return false;
-  if (row->view.rank > 0) return row->view.axis == 0 && row->view.count == 1;
+  if (row->view.count > 0) return row->view.axis == 0 && row->view.count == 1;
   return row->type->rank > 0 && dim_is(row->type->dims[0], 1);
-}
-
-static bool is_whole_tensor(const OpSource *source) {
-  return source->kind == FROM_TENSOR && source->view.rank == 0;
 }
 
 /* Is it y[i], y[i] = row, or y[i] += row, where the rank of y is known?  Then
@@ -100,8 +110,11 @@ static Shortcut row_shortcut(const OpSite *site) {
   if (site->op->gets_rows)
     return attr_number(site->attrs, ATTR_batch_dims) ? SHORTCUT_NONE : ROW_READ;
   size_t mode = (size_t)attr_word(site->attrs, ATTR_mode);
-  bool known = mode < sizeof by_mode / sizeof *by_mode;
-  return known && is_one_row(&site->sources[2]) ? by_mode[mode] : SHORTCUT_NONE;
+  const OpSource *row = &site->sources[2];
+  if (mode >= sizeof by_mode / sizeof *by_mode || !is_one_row(row))
+    return SHORTCUT_NONE;
+  if (!row->view.zeros) return by_mode[mode];
+  return by_mode[mode] == ROW_SET ? ROW_CLEARED : SHORTCUT_NONE;
 }
 
 /* Do all axes of both operands take part? */
@@ -125,7 +138,7 @@ static Shortcut shortcut_of(const OpSite *site) {
  * Its site is changed in a copy, for a chain may have the site as a member. */
 static void add_op(Views *v, Ins *i) {
   const OpSite *old = ins_op_site(i);
-  if (!reads_view(v, i, old) && shortcut_of(old) == SHORTCUT_NONE) return;
+  if (!reads_views(v, i, old) && shortcut_of(old) == SHORTCUT_NONE) return;
   Arena *arena = &v->l->code->arena;
   OpSite *site = arena_copy(arena, old, sizeof *old);
   OpSource *sources = arena_copy(
@@ -133,7 +146,7 @@ static void add_op(Views *v, Ins *i) {
   if (!site || !sources) return;
   site->sources = sources;
   for (int k = 0; k < site->source_count; k++)
-    if (view_in(v, item(v, i, k)->reg)) read_through(v, i, site, k);
+    if (reads_view(v, i, site, k)) read_through(v, i, site, k);
   site->shortcut = shortcut_of(site);
   i->words[0] = (uint64_t)(uintptr_t)site;
 }

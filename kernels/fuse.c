@@ -89,7 +89,7 @@ int fuse_add(Fuse *f, OpId op, DType dtype, const int *operands) {
                    .dtype = op_rule(info)->gives_bool ? DT_BOOL : dtype};
   int count = op_arg_count(info);
   for (int i = 0; i < count && i < 3; i++) step.operands[i] = operands[i];
-  step.call.has_more = count > 2;
+  step.call.has_third = count > 2;
   return add_step(f, &step, dtype);
 }
 
@@ -107,7 +107,7 @@ int fuse_add_cast(Fuse *f, DType from, DType to, int operand) {
 int fuse_add_params(Fuse *f, OpId op, DType dtype, int operand,
                     const double params[OP_PARAMS_MAX]) {
   FuseStep step = {.op = op,
-                   .call = {.strip = strip_of(op, dtype), .has_more = true},
+                   .call = {.strip = strip_of(op, dtype), .has_params = true},
                    .operands = {operand, -1, -1},
                    .dtype = dtype};
   for (int i = 0; i < OP_PARAMS_MAX; i++)
@@ -247,7 +247,7 @@ static FuseCall pair_call(const Fuse *f, int i, const FuseCall *own) {
                     .from = {own->from[0], own->from[1], s->call.from[other]},
                     .to = s->call.to,
                     .step = s->call.step,
-                    .has_more = true};
+                    .has_third = true};
 }
 
 /* The step's own call. */
@@ -487,11 +487,12 @@ ALWAYS_INLINE int run_call(Strip *s, const Run *r, const FuseCall *call,
   s->in[0] = a->data;
   s->in[1] = b->data;
   if (!one) s->out_step = out->step, s->step[0] = a->step, s->step[1] = b->step;
-  if (call->has_more) {
+  if (call->has_third) {
     s->in[2] = places[call->from[2]].data;
     s->step[2] = places[call->from[2]].step;
-    memcpy(s->params, r->fuse->step[call->step].params, sizeof s->params);
   }
+  if (call->has_params)
+    memcpy(s->params, r->fuse->step[call->step].params, sizeof s->params);
   return call->strip(s);
 }
 

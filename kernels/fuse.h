@@ -38,7 +38,8 @@ typedef struct FuseCall {
   uint8_t from[3]; /* places of the operands */
   uint8_t to;      /* place of the result */
   uint8_t step;    /* the step whose result it is */
-  bool has_more;   /* has a third operand, or params */
+  bool has_third;  /* operand */
+  bool has_params;
 } FuseCall;
 
 typedef struct FuseStep {

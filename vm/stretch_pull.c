@@ -294,7 +294,7 @@ static void given_done(Session *s, Given *given) {
 /* Adds a part of the rule's result to an input's adjoint.  `types`: of the
  * result's fields. */
 static bool add_part(SweptStep *step, StretchPart part,
-                     const Type *const *types, Given *given) {
+                     const Type *const *types, Given *given, Gathered *last) {
   Sweep *w = step->w;
   Session *s = w->s;
   Part *to = input_part(step, part.input);
@@ -310,7 +310,7 @@ static bool add_part(SweptStep *step, StretchPart part,
   }
   Value b = {.bits = 0};
   if (part.kind == PART_PRODUCT) b = given_next(given);
-  return part_add_product(s, to, v, b);
+  return part_add_product(s, to, v, b, last);
 }
 
 /* --- Rows of steps ------------------------------------------------------- */
@@ -393,10 +393,11 @@ static bool sweep_step(SweptStep *step) {
   if (!sweep_row(step, g, window)) return false;
   const Type *const *types = sweep->function->type->result->args;
   Given given;
+  Gathered last = {NULL};
   given_start(s, g, &given);
   bool ok = true;
   for (int i = 0; ok && i < sweep->part_count; i++)
-    ok = add_part(step, sweep->parts[i], types, &given);
+    ok = add_part(step, sweep->parts[i], types, &given, &last);
   given_done(s, &given);
   return ok;
 }

@@ -17,6 +17,7 @@ typedef struct Rows {
   Value a, b;        /* matrices of as many rows, one tensor having all of
                         the first kind or of the second */
   int64_t room;      /* rows that may come before those of a and b */
+  bool follows;      /* another part gathers a's rows, where both show them */
   const OpSite *of;  /* whose derivative gave the latest; NULL: a stretch's */
   bool sealed;       /* it was there before the region that is swept */
   /* Instead of a and b: sweeping this region again gives the rows, for result
@@ -108,9 +109,17 @@ bool sweep_next(Sweep *w, bool last);
 
 /* --- Rows that wait (waiting.c) ------------------------------------------ */
 
+/* The rows of a that were gathered last in a step, and where: another part that
+ * gets the same tensor shows them there.  All zeros at first. */
+typedef struct Gathered {
+  const Tensor *rows;
+  const Tensor *block; /* of which they are the first */
+  int64_t room;        /* rows that may come before them */
+} Gathered;
+
 /* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
  * of a: takes both. */
-bool part_add_product(Session *s, Part *to, Value a, Value b);
+bool part_add_product(Session *s, Part *to, Value a, Value b, Gathered *last);
 /* Makes the products that wait part of the sum; likewise of several tensors, so
  * that a region that gives rows of more than one is swept again once. */
 bool part_settle(Session *s, Part *part);

@@ -357,11 +357,12 @@ static Value empty_block(Session *s, const Tensor *like, int64_t rows) {
   return v;
 }
 
-static void put_before(Tensor *block, const Tensor *rows) {
+/* Without `copies` the elements are there already. */
+static void put_before(Tensor *block, const Tensor *rows, bool copies) {
   size_t bytes = matrix_bytes(rows);
   block->data -= bytes;
   block->shape[0] += rows->shape[0];
-  memcpy(block->data, rows->data, bytes);
+  if (copies) memcpy(block->data, rows->data, bytes);
 }
 
 /* Puts a block before what waits; takes a and b. */
@@ -377,29 +378,63 @@ static bool rows_push(Session *s, Part *to, Value a, Value b, int64_t room) {
   return true;
 }
 
+/* A block that is empty up to where another part has put these rows: the same
+ * memory. */
+static Value following_block(Session *s, const Gathered *last) {
+  int64_t shape[] = {0, last->block->shape[1]};
+  int64_t end = last->rows->shape[0] * shape[1];
+  return (Value){
+      .tensor = tensor_view(&s->store.heap, last->block, 2, shape, NULL, end)};
+}
+
+/* Has another part put the rows where this block wants them? */
+static bool is_followed(const Tensor *block, const Tensor *rows,
+                        const Gathered *last) {
+  return last->rows == rows && last->block->buffer == block->buffer &&
+         last->block->data == block->data - matrix_bytes(rows);
+}
+
 /* A block for rows like these, which it does not take. */
-static bool open_block(Session *s, Part *to, Value a, Value b) {
+static bool open_block(Session *s, Part *to, Value a, Value b,
+                       const Gathered *last) {
+  bool follows = last->rows == a.tensor;
   int64_t room = 2 * dual_tensor(to->rows->a)->shape[0];
   if (room < BLOCK_LEAST) room = BLOCK_LEAST;
   if (room > BLOCK_MOST) room = BLOCK_MOST;
-  Value left = empty_block(s, a.tensor, room), right = {.bits = 0};
+  if (follows) room = last->room + a.tensor->shape[0];
+  Value left =
+      follows ? following_block(s, last) : empty_block(s, a.tensor, room);
+  Value right = {.bits = 0};
   if (!left.obj) return vm_out_of_memory(s);
   if (b.obj) right = empty_block(s, b.tensor, room);
-  if (!b.obj || right.obj) return rows_push(s, to, left, right, room);
+  if (!b.obj || right.obj) {
+    bool ok = rows_push(s, to, left, right, room);
+    if (ok) to->rows->follows = follows;
+    return ok;
+  }
   obj_drop(&s->store, left.obj);
   return vm_out_of_memory(s);
 }
 
-bool part_add_product(Session *s, Part *to, Value a, Value b) {
+/* Has the first block room for the rows?  One that follows has none for rows
+ * that the other part did not get. */
+static bool has_room(const Rows *first, const Tensor *rows,
+                     const Gathered *last) {
+  return first->room >= rows->shape[0] &&
+         (!first->follows || is_followed(first->a.tensor, rows, last));
+}
+
+bool part_add_product(Session *s, Part *to, Value a, Value b, Gathered *last) {
   bool gathers = to->rows && !to->rows->again && is_gathered(a) &&
                  (!b.obj || is_gathered(b));
   if (!gathers) return rows_push(s, to, a, b, 0);
-  int64_t rows = a.tensor->shape[0];
-  bool ok = to->rows->room >= rows || open_block(s, to, a, b);
+  bool ok = has_room(to->rows, a.tensor, last) || open_block(s, to, a, b, last);
   if (ok) {
-    put_before(to->rows->a.tensor, a.tensor);
-    if (b.obj) put_before(to->rows->b.tensor, b.tensor);
-    to->rows->room -= rows;
+    Rows *first = to->rows;
+    put_before(first->a.tensor, a.tensor, !first->follows);
+    if (b.obj) put_before(first->b.tensor, b.tensor, true);
+    first->room -= a.tensor->shape[0];
+    *last = (Gathered){a.tensor, first->a.tensor, first->room};
   }
   obj_drop(&s->store, a.obj);
   if (b.obj) obj_drop(&s->store, b.obj);

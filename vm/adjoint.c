@@ -116,7 +116,7 @@ bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
   Session *s = w->s;
   Adjoint *to = adjoint_of(w, record);
   if (to && !mem_exhausted(s->mem)) {
-    bool ok = part_add_product(s, &to->of[index], a, b, &(Gathered){NULL});
+    bool ok = part_add_product(s, &to->of[index], a, b, &(Gathered){0});
     if (ok) to->of[index].rows->of = w->site;
     return ok;
   }

@@ -393,7 +393,7 @@ static bool sweep_step(SweptStep *step) {
   if (!sweep_row(step, g, window)) return false;
   const Type *const *types = sweep->function->type->result->args;
   Given given;
-  Gathered last = {NULL};
+  Gathered last = {0};
   given_start(s, g, &given);
   bool ok = true;
   for (int i = 0; ok && i < sweep->part_count; i++)

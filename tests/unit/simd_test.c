@@ -15,6 +15,7 @@
 #include "tensor/tensor.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* --- Numbers ------------------------------------------------------------- */

@@ -6,8 +6,9 @@
 
 typedef struct RegUse {
   uint32_t reads;
-  uint32_t set;  /* where last, + 1 */
-  uint32_t view; /* the index of the view made there, + 1 */
+  uint32_t last_read; /* where, + 1 */
+  uint32_t set;       /* where last, + 1 */
+  uint32_t view;      /* the index of the view made there, + 1 */
 } RegUse;
 
 typedef struct Views {
@@ -78,25 +79,22 @@ static void read_through(Views *v, Ins *i, OpSite *site, int k) {
   operand->reg = item(v, view, 0)->reg;
 }
 
-/* Can source k of the instruction be a view?  Zeros serve only where they need
- * not be there: a row that is set to them. */
-static bool reads_view(const Views *v, const Ins *i, const OpSite *site,
-                       int k) {
+/* Is source k of the instruction a view?  Zeros are left to clear_row(). */
+static bool reads_view(const Views *v, const Ins *i, int k) {
   const Ins *view = view_in(v, item(v, i, k)->reg);
-  if (!view) return false;
-  return !ins_op_site(view)->op->all_zero || (site->op->sets_rows && k == 2);
+  return view && !ins_op_site(view)->op->all_zero;
 }
 
 static bool reads_views(const Views *v, const Ins *i, const OpSite *site) {
   for (int k = 0; k < site->source_count; k++)
-    if (reads_view(v, i, site, k)) return true;
+    if (reads_view(v, i, k)) return true;
   return false;
 }
 
 /* Is the source (1, ...), or seen as that? */
 static bool is_one_row(const OpSource *row) {
   if (row->kind != FROM_TENSOR) return false;
-  if (row->view.count > 0) return row->view.axis == 0 && row->view.count == 1;
+  if (row->view.rank > 0) return row->view.axis == 0 && row->view.count == 1;
   return row->type->rank > 0 && dim_is(row->type->dims[0], 1);
 }
 
@@ -110,11 +108,8 @@ static Shortcut row_shortcut(const OpSite *site) {
   if (site->op->gets_rows)
     return attr_number(site->attrs, ATTR_batch_dims) ? SHORTCUT_NONE : ROW_READ;
   size_t mode = (size_t)attr_word(site->attrs, ATTR_mode);
-  const OpSource *row = &site->sources[2];
-  if (mode >= sizeof by_mode / sizeof *by_mode || !is_one_row(row))
-    return SHORTCUT_NONE;
-  if (!row->view.zeros) return by_mode[mode];
-  return by_mode[mode] == ROW_SET ? ROW_CLEARED : SHORTCUT_NONE;
+  bool known = mode < sizeof by_mode / sizeof *by_mode;
+  return known && is_one_row(&site->sources[2]) ? by_mode[mode] : SHORTCUT_NONE;
 }
 
 /* Do all axes of both operands take part? */
@@ -134,6 +129,21 @@ static Shortcut shortcut_of(const OpSite *site) {
   return given ? SHAPE_GIVEN : SHORTCUT_NONE;
 }
 
+/* A row that is set to zeros is cleared, and the zeros are not made, if nobody
+ * else reads them and their operand is read later as well.  The operand may be
+ * a view of the tensor whose row is set.  If it ended here, and no longer at
+ * the zeros, then the tensor's buffer would have two holders, and each turn of
+ * a loop would copy it. */
+static void clear_row(Views *v, Ins *i, OpSite *site) {
+  if (site->shortcut != ROW_SET || !is_whole_tensor(&site->sources[2])) return;
+  const Ins *zeros = view_in(v, item(v, i, 2)->reg);
+  if (!zeros || !ins_op_site(zeros)->op->all_zero) return;
+  uint32_t here = (uint32_t)(i - v->l->list.data) + 1;
+  if (v->uses[item(v, zeros, 0)->reg].last_read <= here) return;
+  read_through(v, i, site, 2);
+  site->shortcut = ROW_CLEARED;
+}
+
 /* Lets an operator make the views it reads, and the machine take its shortcut.
  * Its site is changed in a copy, for a chain may have the site as a member. */
 static void add_op(Views *v, Ins *i) {
@@ -146,8 +156,9 @@ static void add_op(Views *v, Ins *i) {
   if (!site || !sources) return;
   site->sources = sources;
   for (int k = 0; k < site->source_count; k++)
-    if (reads_view(v, i, site, k)) read_through(v, i, site, k);
+    if (reads_view(v, i, k)) read_through(v, i, site, k);
   site->shortcut = shortcut_of(site);
+  clear_row(v, i, site);
   i->words[0] = (uint64_t)(uintptr_t)site;
 }
 
@@ -163,7 +174,8 @@ static void add_ins(Views *v, uint32_t at) {
   if (is_view(ins_op_site(i))) v->uses[item(v, i, 1)->reg].view = at + 1;
 }
 
-/* Two walks: how often registers are read, then which views are read once. */
+/* Two walks: how often and where last registers are read, then which views are
+ * read once. */
 void view_pass(Lower *l) {
   Views v = {.l = l};
   v.uses = ARENA_ARRAY(l->arena, RegUse, l->regs.len + 1);
@@ -173,8 +185,11 @@ void view_pass(Lower *l) {
   }
   uint32_t n = (uint32_t)l->list.len;
   for (uint32_t k = 0; k < n; k++)
-    for (OperandWalk w = ins_operands(l, &l->list.data[k]); operand_next(&w);)
-      if (w.role & USES) v.uses[w.now.reg].reads++;
+    for (OperandWalk w = ins_operands(l, &l->list.data[k]); operand_next(&w);) {
+      if (!(w.role & USES)) continue;
+      v.uses[w.now.reg].reads++;
+      v.uses[w.now.reg].last_read = k + 1;
+    }
   for (uint32_t k = 0; k < n; k++) add_ins(&v, k);
   put_away(l);
 }

@@ -409,4 +409,32 @@ unlike($dump->{'@joined'}[0]{code}, qr/op .*concatenate/, 'and is not run');
 like($dump->{$_}[0]{code}, qr/op #\d+ concatenate/, "$_: it does not")
   for '@read', '@twice', '@partly', '@later';
 
+# --- Rows that are cleared ----------------------------------------------------
+# Zeros that a row is set to are not made, if their operand is read later: one
+# that ends there may hold the tensor's own buffer, which would then be copied.
+# Zeros that are added, or that are several rows, are made.
+
+$dump = dump_of(<<'END');
+def @cleared(%y: Tensor[(3, 2), float32], %i: int32,
+             %row: Tensor[(1, 2), float32]) {
+  (scatter_nd(%y, reshape(%i, newshape=[1, 1]), zeros_like(%row)), %row)
+}
+def @ends(%y: Tensor[(3, 2), float32], %i: int32) {
+  let %row = strided_slice(%y, begin=[0, 0], end=[1, 2]);
+  scatter_nd(%y, reshape(%i, newshape=[1, 1]), zeros_like(%row))
+}
+def @added(%y: Tensor[(3, 2), float32], %i: int32,
+           %row: Tensor[(1, 2), float32]) {
+  (scatter_nd(%y, reshape(%i, newshape=[1, 1]), zeros_like(%row), mode="add"),
+   %row)
+}
+def @rows(%y: Tensor[(3, 2), float32], %at: Tensor[(1, ?), int32],
+          %rows: Tensor[(?, 2), float32]) {
+  (scatter_nd(%y, %at, zeros_like(%rows)), %rows)
+}
+END
+unlike($dump->{'@cleared'}[0]{code}, qr/zeros_like \|/, 'a row is cleared');
+like($dump->{$_}[0]{code}, qr/zeros_like \|/, "$_: zeros are made")
+  for '@ends', '@added', '@rows';
+
 done_testing;

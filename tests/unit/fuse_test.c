@@ -424,6 +424,44 @@ static void test_read_twice(void **state) {
   desk_close(&d);
 }
 
+/* p = (x + y) * z, written over w, which the next pair reads: so p waits in its
+ * slot.  r = (w - p) + x, written over x. */
+static void compare_late(Desk *d, int64_t y_count, int threads) {
+  const DType t = DT_FLOAT32;
+  int64_t n = 3000;
+  Fuse f;
+  fuse_init(&f, 4);
+  int sum = fuse_add(&f, OP_ADD, t, (int[]){FUSE_INPUT(0), FUSE_INPUT(1)});
+  int p = fuse_add(&f, OP_MULTIPLY, t, (int[]){sum, FUSE_INPUT(2)});
+  int less = fuse_add(&f, OP_SUBTRACT, t, (int[]){FUSE_INPUT(3), p});
+  int r = fuse_add(&f, OP_ADD, t, (int[]){less, FUSE_INPUT(0)});
+  assert_true(fuse_output(&f, p) && fuse_output(&f, r) && fuse_finish(&f));
+  assert_int_equal(f.joined_calls, 2);
+  assert_false(fuse_may_replace(&f, 0, 3));
+  Tensor *in[] = {numbers(d, t, 1, &n), numbers(d, t, 1, &y_count),
+                  numbers(d, t, 1, &n), numbers(d, t, 1, &n)};
+  Tensor *a = apply(d, OP_ADD, in[0], in[1]);
+  Tensor *b = apply(d, OP_MULTIPLY, a, in[2]);
+  Tensor *c = apply(d, OP_SUBTRACT, in[3], b);
+  Tensor *e = apply(d, OP_ADD, c, in[0]);
+  run_on(d, &f, (const Tensor *const *)in, (Tensor *[]){in[3], in[0]}, threads);
+  assert_true(tensor_same(in[3], b));
+  assert_true(tensor_same(in[0], e));
+  drop_all(d, in, 4);
+  drop_all(d, (Tensor *[]){a, b, c, e}, 4);
+}
+
+static void test_late(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  for (int threads = 1; threads <= 3; threads += 2) {
+    compare_late(&d, 3000, threads);
+    compare_late(&d, 1, threads);
+  }
+  desk_close(&d);
+}
+
 /* --- Sizes change, faults, limits ---------------------------------------- */
 
 /* cast(x > 0, float64) where bytes become eight: never over themselves. */
@@ -521,6 +559,7 @@ int main(void) {
       cmocka_unit_test(test_broadcast),
       cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_read_twice),
+      cmocka_unit_test(test_late),
       cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_fault),
       cmocka_unit_test(test_limits),

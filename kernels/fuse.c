@@ -206,8 +206,9 @@ static int reads_of(const Fuse *f, int step) {
   return reads;
 }
 
-/* The loops for arithmetic on the step's dtype; NULL: it is no arithmetic on
- * floats that lie in memory as they are computed. */
+/* The loops that begin with the step's operator, by PairThen; NULL: it is no
+ * sum, difference or product of floats, or floats of its dtype are not computed
+ * in the form in which they lie in memory. */
 static const StripFn *arithmetic_of(const FuseStep *s) {
   static const uint8_t firsts[OP_COUNT] = {[OP_ADD] = 1 + PAIR_ADD,
                                            [OP_SUBTRACT] = 1 + PAIR_SUBTRACT,
@@ -229,9 +230,9 @@ static PairThen then_of(const FuseStep *s, int before) {
   }
 }
 
-/* May step i and the one before be one call?  Nobody else reads that one's
- * result, and no other step is between, so operands are read in the order in
- * which outputs are written (fuse_may_replace). */
+/* May step i and the one before be one call?  Nobody else reads the result of
+ * the one before, which is not stored.  No output is written between the two:
+ * it might replace an operand of the first (fuse_may_replace). */
 static bool is_pair(const Fuse *f, int i) {
   const FuseStep *s = &f->step[i], *before = s - 1;
   bool reads = s->operands[0] == i - 1 || s->operands[1] == i - 1;
@@ -475,9 +476,10 @@ static void set_output(Run *r, int i, Spot to) {
   *now = r->places[SLOT_PLACE + r->fuse->step[r->fuse->output_step[i]].slot];
 }
 
-/* Runs one call on a tile; `s` has the tile's length and, where all strides are
- * `one`, these.  Sets the second operand without asking whether the
- * step has one: its place is valid, and the strip function does not look. */
+/* Runs one call on a tile; `s` has the tile's length and, with `one`, the
+ * strides of the result and of two operands, which are 1.  Sets the second
+ * operand without asking whether the call has one: its place is valid, and the
+ * strip function does not look. */
 ALWAYS_INLINE int run_call(Strip *s, const Run *r, const FuseCall *call,
                            bool one) {
   const Spot *places = r->places;
@@ -537,7 +539,7 @@ ALWAYS_INLINE bool run_joined(Run *r, int64_t n, bool one) {
 ALWAYS_INLINE bool run_all(Run *r, int64_t n) {
   switch (r->strides) {
     case STRIDES_ONE: return run_joined(r, n, true);
-    case STRIDES_JOINED: return run_joined(r, n, false);
+    case STRIDES_ONE_OR_ZERO: return run_joined(r, n, false);
     case STRIDES_ANY: break;
   }
   return run_steps(r, n);
@@ -679,7 +681,7 @@ static FuseStrides strides_of(const Fuse *f, const Grid *g,
     int64_t step = step_on(g, k, (DType)tensors[k]->dtype);
     if (step == 1) continue;
     if (step != 0 || k >= f->inputs) return STRIDES_ANY;
-    strides = STRIDES_JOINED;
+    strides = STRIDES_ONE_OR_ZERO;
   }
   return strides;
 }

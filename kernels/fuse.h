@@ -37,8 +37,8 @@ typedef struct FuseCall {
   StripFn strip;
   uint8_t from[3]; /* places of the operands */
   uint8_t to;      /* place of the result */
-  uint8_t step;    /* the step whose result it is */
-  bool has_third;  /* operand */
+  uint8_t step;    /* the step whose result it is; of a pair, the second */
+  bool has_third;  /* a third operand */
   bool has_params;
 } FuseCall;
 
@@ -54,9 +54,8 @@ typedef struct FuseStep {
 
 typedef struct Fuse {
   int inputs, outputs, steps, slots;
-  /* The steps as they run where results are contiguous and operands are, or are
-   * single elements: arithmetic on the result of the step before may be one
-   * call with that. */
+  /* The calls where each stride of a result is 1 and each of an operand 1 or 0:
+   * in order, of one step each or of two (Pairs, isa.h). */
   int joined_calls;
   FuseCall joined[FUSE_STEPS];
   double nanoseconds; /* time for an element, all steps together */
@@ -107,8 +106,8 @@ bool fuse_run(const Fuse *f, OpCall *call, int *step);
 /* How operands lie along a run. */
 typedef enum FuseStrides {
   STRIDES_ANY,
-  STRIDES_JOINED, /* those of outputs are 1, those of inputs 1 or 0 */
-  STRIDES_ONE,    /* all are 1 */
+  STRIDES_ONE_OR_ZERO, /* those of outputs are 1, those of inputs 1 or 0 */
+  STRIDES_ONE,         /* all are 1 */
 } FuseStrides;
 
 /* Inputs and outputs that all form one run: each has a single stride. */

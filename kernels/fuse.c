@@ -198,36 +198,36 @@ static void find_places(Fuse *f) {
 
 /* --- Steps joined in pairs ------------------------------------------------ */
 
-/* How many operands of steps the result is. */
-static int reads_of(const Fuse *f, int step) {
+int fuse_reads(const Fuse *f, int step) {
   int reads = 0;
   for (int i = step + 1; i < f->steps; i++)
     for (int k = 0; k < 3; k++) reads += f->step[i].operands[k] == step;
   return reads;
 }
 
+/* An operator of pairs: which it is as the first of two, and as the second, on
+ * the first result from the left or from the right. */
+typedef struct Arithmetic {
+  bool is;
+  PairFirst first;
+  PairThen left, right;
+} Arithmetic;
+
+static const Arithmetic arithmetic[OP_COUNT] = {
+    [OP_ADD] = {true, PAIR_ADD, THEN_ADD, THEN_ADD},
+    [OP_SUBTRACT] = {true, PAIR_SUBTRACT, THEN_SUBTRACT, THEN_FROM},
+    [OP_MULTIPLY] = {true, PAIR_MULTIPLY, THEN_MULTIPLY, THEN_MULTIPLY},
+};
+
 /* The loops that begin with the step's operator, by PairThen; NULL: it is no
  * sum, difference or product of floats, or floats of its dtype are not computed
  * in the form in which they lie in memory. */
-static const StripFn *arithmetic_of(const FuseStep *s) {
-  static const uint8_t firsts[OP_COUNT] = {[OP_ADD] = 1 + PAIR_ADD,
-                                           [OP_SUBTRACT] = 1 + PAIR_SUBTRACT,
-                                           [OP_MULTIPLY] = 1 + PAIR_MULTIPLY};
+static const StripFn *loops_of(const FuseStep *s) {
   DType dtype = (DType)s->dtype;
-  int first = firsts[s->op] - 1;
-  if (first < 0 || !dtype_is_float(dtype) ||
+  if (!arithmetic[s->op].is || !dtype_is_float(dtype) ||
       dtype_info[dtype].form != FORM_PLAIN)
     return NULL;
-  return isa_in_use()->pairs[dtype_in(dtype)]->of[first];
-}
-
-/* What the step does to the result of the one before. */
-static PairThen then_of(const FuseStep *s, int before) {
-  switch (s->op) {
-    case OP_ADD: return THEN_ADD;
-    case OP_MULTIPLY: return THEN_MULTIPLY;
-    default: return s->operands[0] == before ? THEN_SUBTRACT : THEN_FROM;
-  }
+  return isa_in_use()->pairs[dtype_in(dtype)]->of[arithmetic[s->op].first];
 }
 
 /* May step i and the one before be one call?  Nobody else reads the result of
@@ -237,23 +237,25 @@ static bool is_pair(const Fuse *f, int i) {
   const FuseStep *s = &f->step[i], *before = s - 1;
   bool reads = s->operands[0] == i - 1 || s->operands[1] == i - 1;
   return reads && s->dtype == before->dtype && before->output < 0 &&
-         arithmetic_of(before) && arithmetic_of(s) && reads_of(f, i - 1) == 1;
+         loops_of(before) && loops_of(s) && fuse_reads(f, i - 1) == 1;
 }
 
 /* The call of the step before, `own`, as one with step i. */
 static FuseCall pair_call(const Fuse *f, int i, const FuseCall *own) {
   const FuseStep *s = &f->step[i];
-  int other = s->operands[0] == i - 1 ? 1 : 0;
-  return (FuseCall){.strip = arithmetic_of(s - 1)[then_of(s, i - 1)],
-                    .from = {own->from[0], own->from[1], s->call.from[other]},
-                    .to = s->call.to,
-                    .step = s->call.step,
-                    .has_third = true};
+  const Arithmetic *second = &arithmetic[s->op];
+  bool left = s->operands[0] == i - 1;
+  return (FuseCall){
+      .strip = loops_of(s - 1)[left ? second->left : second->right],
+      .from = {own->from[0], own->from[1], s->call.from[left]},
+      .to = s->call.to,
+      .step = s->call.step,
+      .has_third = true};
 }
 
 /* The step's own call. */
 static FuseCall single_call(const FuseStep *s) {
-  const StripFn *loops = arithmetic_of(s);
+  const StripFn *loops = loops_of(s);
   FuseCall call = s->call;
   if (loops) call.strip = loops[THEN_NOTHING];
   return call;

@@ -86,6 +86,9 @@ bool fuse_output(Fuse *f, int step);
  * one time (the caller must cut the chain), or when there is no output. */
 bool fuse_finish(Fuse *f);
 
+/* How many operands of other steps a step's result is. */
+int fuse_reads(const Fuse *f, int step);
+
 /* The shape to which the inputs broadcast, which every output has.  False when
  * they do not: running the operators one by one then finds the one to blame. */
 bool fuse_shape(const Fuse *f, const Tensor *const *args, int *rank,

@@ -489,15 +489,6 @@ static int output_in(const Chains *c, const Ins *chain, const ChainSite *site,
   return -1;
 }
 
-/* How often steps of the fused program read the output. */
-static uint32_t inner_reads(const Fuse *f, int output) {
-  uint32_t reads = 0;
-  for (int i = 0; i < f->steps; i++)
-    for (int k = 0; k < 3; k++)
-      reads += f->step[i].operands[k] == f->output_step[output];
-  return reads;
-}
-
 /* Notes in `parts` which operand of the concatenation each output of the chain
  * is.  False unless all operands are outputs, each another one, that nothing
  * else outside of the chain reads. */
@@ -508,7 +499,8 @@ static bool find_parts(const Chains *c, const Ins *chain, const ChainSite *site,
     Reg r = listed(c, join, k);
     int o = output_in(c, chain, site, r);
     if (o < 0 || parts[o]) return false;
-    if (c->uses[r].reads != inner_reads(site->fuse, o) + 1) return false;
+    int inner = fuse_reads(site->fuse, site->fuse->output_step[o]);
+    if (c->uses[r].reads != (uint32_t)inner + 1) return false;
     parts[o] = (uint8_t)(k + 1);
   }
   return true;

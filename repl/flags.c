@@ -195,9 +195,8 @@ void limits_plain(rly_options *o) {
   if (o->tape_memory == NO_LIMIT) o->tape_memory = 0;
 }
 
-/* Is `name` the flag's name without `--`, or the first word of it, after `--`
- * or
- * `--max-`? */
+/* Is `name` the flag's name without its `--`, or the first word of that without
+ * `max-`?  Of --max-memory both `max-memory` and `memory` are. */
 static bool names_limit(const Flag *f, const char *name) {
   const char *text = f->text + strlen("--");
   if (!strcmp(text, name)) return true;

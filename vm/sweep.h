@@ -17,7 +17,7 @@ typedef struct Rows {
   Value a, b;        /* matrices of as many rows, one tensor having all of
                         the first kind or of the second */
   int64_t room;      /* rows that may come before those of a and b */
-  bool follows;      /* another part gathers a's rows, where both show them */
+  bool follows;      /* a's rows are shown where another part gathers them */
   const OpSite *of;  /* whose derivative gave the latest; NULL: a stretch's */
   bool sealed;       /* it was there before the region that is swept */
   /* Instead of a and b: sweeping this region again gives the rows, for result
@@ -109,16 +109,20 @@ bool sweep_next(Sweep *w, bool last);
 
 /* --- Rows that wait (waiting.c) ------------------------------------------ */
 
-/* The rows of a that were gathered last in a step, and where: another part that
- * gets the same tensor shows them there.  All zeros at first. */
+/* Which tensor a part of a step's adjoints gathered last, and where its rows
+ * are now.  The next part that gets the same tensor, as a bias gets its
+ * weight's, shows the rows there and copies nothing.  The tensor is known by
+ * its address, so this holds while the step's results live.  All zeros at
+ * first. */
 typedef struct Gathered {
   const Tensor *rows;
-  const Tensor *block; /* of which they are the first */
+  const Tensor *block; /* of which they are the first rows */
   int64_t room;        /* rows that may come before them */
 } Gathered;
 
 /* Adds the product a' b of two matrices, or with NULL for b the sum of the rows
- * of a: takes both. */
+ * of a: takes both.  `last` says what was gathered before in the same step, and
+ * then what this call gathers. */
 bool part_add_product(Session *s, Part *to, Value a, Value b, Gathered *last);
 /* Makes the products that wait part of the sum; likewise of several tensors, so
  * that a region that gives rows of more than one is swept again once. */

@@ -35,7 +35,7 @@ typedef struct Reducer {
 /* out = (x FIRST y) THEN z, of floats: in the strip x is operand 0, y is 1, z
  * is 2.  The results are contiguous; an operand has step 1, or 0, a single
  * element.  THEN_FROM is z less the first result.  Each operation rounds, so
- * the bits are those of two strips. */
+ * the bits are those of two strips, any two NaNs being equal. */
 typedef enum PairFirst {
   PAIR_ADD,
   PAIR_SUBTRACT,

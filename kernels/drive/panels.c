@@ -149,8 +149,8 @@ typedef struct Part {
 } Part;
 
 /* Results that are strided, or not whole groups of columns, are summed in a
- * copy; this copies to or from it.  They are few, so no Tensor is made of them:
- * its header alone takes longer. */
+ * copy; this copies to or from it.  The results are at most TILE_ROWS by PANEL:
+ * making Tensors of them would take longer than copying them. */
 static void copy_results(const Part *part, int64_t row, int rows, float *sums,
                          bool back) {
   const Matrix *out = &part->p->out;

@@ -71,8 +71,16 @@ VEC_FN VF vf_load(const float *p) {
 
 VEC_FN void vf_store(float *p, VF x) { memcpy(p, &x, sizeof x); }
 
-/* The first n of V elements, the other lanes 0; n <= V.  Memory beyond them is
-   not touched. */
+VEC_FN VD vd_load(const double *p) {
+  VD x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+
+VEC_FN void vd_store(double *p, VD x) { memcpy(p, &x, sizeof x); }
+
+/* The first n elements, the other lanes 0; n is at most the lanes.  Memory
+   beyond them is not touched. */
 #if defined __AVX512F__
 VEC_FN VF vf_load_n(const float *p, int n) {
   return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
@@ -102,6 +110,16 @@ VEC_FN VF vf_load_n(const float *p, int n) {
 
 VEC_FN void vf_store_n(float *p, VF x, int n) { memcpy(p, &x, n * sizeof *p); }
 #endif
+
+VEC_FN VD vd_load_n(const double *p, int n) {
+  VD x = {0};
+  memcpy(&x, p, (size_t)n * sizeof *p);
+  return x;
+}
+
+VEC_FN void vd_store_n(double *p, VD x, int n) {
+  memcpy(p, &x, (size_t)n * sizeof *p);
+}
 
 /* yes where mask is -1, no where it is 0. */
 VEC_FN VF vf_select(VI mask, VF yes, VF no) {

@@ -5,28 +5,12 @@
 
 #include "kernels/ref/pairs.h"
 
-VEC_FN VD vd_load(const double *p) {
-  VD x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-VEC_FN void vd_store(double *p, VD x) { memcpy(p, &x, sizeof x); }
-
-/* The first n elements of a vector, the others 0, and back. */
-VEC_FN VD vd_load_n(const double *p, int n) {
-  VD x = {0};
-  memcpy(&x, p, (size_t)n * sizeof *p);
-  return x;
-}
-VEC_FN void vd_store_n(double *p, VD x, int n) {
-  memcpy(p, &x, (size_t)n * sizeof *p);
-}
-
 #define PAIRS_LINKAGE static
 #define PAIRS pairs
 #define LANES (int64_t)(sizeof(VT) / sizeof(T))
 
-/* READ and READ_N read z. */
+/* The loops for elements of T, V of them or V / 2 in a VT.  READ and READ_N
+ * read z, whole vectors and the part of one at the end; NEXT goes on in z. */
 #define DENSE(s, expression, READ, READ_N)               \
   const T *a = (const T *)(s)->in[0];                    \
   const T *b = (const T *)(s)->in[1];                    \

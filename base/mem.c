@@ -16,6 +16,7 @@
  * again. */
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,12 +373,49 @@ void mem_clear_exhausted(Mem *m) {
   pthread_mutex_unlock(&root->lock);
 }
 
-/* Four digits and a unit: 1.5K, 20M. */
+/* --- Sizes as text -------------------------------------------------------- */
+
+static const char units[] = "KMGTPE"; /* each 1024 times the one before */
+
+/* 1023.5 of a unit would be four digits that say 1024. */
 const char *size_text(size_t bytes, char text[SIZE_TEXT]) {
-  static const char *const units[] = {"", "K", "M", "G", "T"};
   double size = (double)bytes;
   int unit = 0;
-  while (unit < 4 && size >= 1024) size /= 1024, unit++;
-  snprintf(text, SIZE_TEXT, "%.4g%s", size, units[unit]);
+  while (size >= 1023.5) size /= 1024, unit++;
+  if (unit) snprintf(text, SIZE_TEXT, "%.4g%c", size, units[unit - 1]);
+  else snprintf(text, SIZE_TEXT, "%.4g", size);
   return text;
+}
+
+/* Digits after the point, as the part of 2^shift that they are.  The weight
+ * of a digit is below a byte soon, so how many there are does not matter. */
+static uint64_t part_of(const char *text, unsigned shift) {
+  double weight = (double)((uint64_t)1 << shift), sum = 0;
+  for (; *text >= '0' && *text <= '9'; text++)
+    sum += (weight /= 10) * (*text - '0');
+  return (uint64_t)(sum + 0.5);
+}
+
+/* Recognises a `B` or `iB` after a unit. */
+static bool ends_size(const char *text, bool unit) {
+  if (unit && *text == 'i') text++;
+  if (*text == 'B' || *text == 'b') text++;
+  return !*text;
+}
+
+/* The bounds are checked before the shift and with the sum, which must not lose
+ * bits; a size_t may have 32. */
+bool size_read(const char *text, size_t *bytes) {
+  size_t digits = strspn(text, "0123456789");
+  const char *end = text + digits, *point = *end == '.' ? end + 1 : NULL;
+  if (point) end = point + strspn(point, "0123456789");
+  const char *unit = *end ? strchr(units, *end & ~32) : NULL;
+  unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  errno = 0;
+  uint64_t n = digits ? strtoull(text, NULL, 10) : 0;
+  if (!digits || errno || end == point || (point && !unit) ||
+      !ends_size(end + (unit != NULL), unit) || n > (UINT64_MAX >> shift))
+    return false;
+  uint64_t part = point ? part_of(point, shift) : 0;
+  return !__builtin_add_overflow(n << shift, part, bytes);
 }

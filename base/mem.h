@@ -153,10 +153,13 @@ typedef struct MemReserve MemReserve;
 void *mem_reserve_take(Mem *m, size_t size, MemReserve **from);
 void mem_reserve_return(Mem *m, MemReserve *from, size_t size);
 
-/* Byte counts as flags write them: `12`, `1.5K`, `20M`.  size_print needs
- * SIZE_TEXT characters. */
+/* Byte counts as users read and write them: four digits and a unit of 1024s,
+ * as `12`, `1.5K`, `20M`.  size_text needs SIZE_TEXT characters and gives
+ * `text` back.  size_read takes `20m`, `20MB` and `20MiB` as well; a part needs
+ * a unit.  False: that is no size, or more than a size_t holds. */
 enum { SIZE_TEXT = 16 };
 const char *size_text(size_t bytes, char text[SIZE_TEXT]);
+bool size_read(const char *text, size_t *bytes);
 
 /* n * size, or false on overflow. */
 static inline bool size_mul(size_t n, size_t size, size_t *out) {

@@ -68,29 +68,13 @@ bool read_count(const char *text, uint64_t *out) {
   return !errno && !*end;
 }
 
-/* Recognises a `B` or `iB` after a unit.  Every unit counts in 1024s. */
-static bool ends_size(const char *text, bool unit) {
-  if (unit && *text == 'i') text++;
-  if (*text == 'B' || *text == 'b') text++;
-  return !*text;
-}
-
 /* A size of 0 is refused: in the options it means "no limit", which nobody
- * means by `--max-memory 0`.  The bound is checked before the shift, which must
- * not lose bits. */
+ * means by `--max-memory 0`. */
 static bool read_size(const char *text, size_t *out) {
-  static const char units[] = "KMGT";
-  char *end;
-  errno = 0;
-  if (*text < '0' || *text > '9') return false;
-  uint64_t n = strtoull(text, &end, 10);
-  const char *unit = *end ? strchr(units, *end & ~32) : NULL;
-  unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-  if (errno || !ends_size(end + (unit != NULL), unit) || n == 0 ||
-      n > (SIZE_MAX >> shift))
-    return false;
-  *out = (size_t)n << shift;
-  return true;
+  size_t n;
+  bool ok = size_read(text, &n) && n;
+  if (ok) *out = n;
+  return ok;
 }
 
 /* A number that a program counts to in int32.  It is bounded by 10^9 rather

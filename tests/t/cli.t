@@ -192,7 +192,7 @@ gives(rly({in => ":limit\n"}, 'repl', @limited, @unlimited), 0,
       "memory none\ndepth 10000000\nsteps none\ntape none\ntimeout none\n", '',
       'and none of them');
 my $wide = q(zeros(shape=[9999, 9999], dtype="int8"));
-for (qw(64m 64MB 64MiB 65536K 67108864 67108864B)) {
+for (qw(64m 64MB 64MiB 65536K 0.0625G 67108864 67108864B)) {
   gives(rly('--max-memory', $_, '-e', $wide), 3, '',
         qr{: 95.35M more asked for, with [\d.]+K of 64M in use},
         "--max-memory $_");

@@ -118,6 +118,63 @@ static bool asks_for_huge_pages(const void *block) {
   return asks;
 }
 
+static void sizes_as_text(void **state) {
+  (void)state;
+  static const struct {
+    size_t bytes;
+    const char *text;
+  } known[] = {{0, "0"},
+               {1023, "1023"},
+               {1024, "1K"},
+               {1536, "1.5K"},
+               {(size_t)20 << 20, "20M"},
+               {((size_t)1 << 20) - 1, "1M"},
+               {(size_t)3 << 49, "1.5P"},
+               {SIZE_MAX, "16E"}};
+  char text[SIZE_TEXT];
+  size_t n;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    assert_string_equal(size_text(known[i].bytes, text), known[i].text);
+  static const struct {
+    const char *text;
+    size_t bytes;
+  } read[] = {{"12", 12},
+              {"12B", 12},
+              {"20m", (size_t)20 << 20},
+              {"20MiB", (size_t)20 << 20},
+              {"1.5K", 1536},
+              {"0.1K", 102},
+              {"17.60GB", 18897856102},
+              {"1.99999999999999999999K", 2048},
+              {"18446744073709551615", SIZE_MAX},
+              {"15E", (size_t)15 << 60}};
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+    assert_true(size_read(read[i].text, &n));
+    assert_int_equal(n, read[i].bytes);
+  }
+  static const char *const none[] = {"",
+                                     "K",
+                                     ".5K",
+                                     "1.K",
+                                     "1.5",
+                                     "1.5B",
+                                     "-1",
+                                     "+1",
+                                     " 1",
+                                     "1 K",
+                                     "1KK",
+                                     "1X",
+                                     "1Kib2",
+                                     "1iB",
+                                     "1e3",
+                                     "16E",
+                                     "0x1",
+                                     "1.5.5K",
+                                     "18446744073709551616"};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    assert_false(size_read(none[i], &n));
+}
+
 /* Blocks larger than what earlier tests have freed, so in the part by which the
  * heap has grown, looked at in their middle; the second reuses the memory of
  * the first. */
@@ -995,6 +1052,7 @@ int main(void) {
       cmocka_unit_test(mem_fails_where_told),
       cmocka_unit_test(mem_is_shared_by_threads),
       cmocka_unit_test(mem_aligns),
+      cmocka_unit_test(sizes_as_text),
       cmocka_unit_test(heap_lies_in_huge_pages),
       cmocka_unit_test(arena_memory_is_zeroed_and_apart),
       cmocka_unit_test(arena_goes_back_to_a_mark),

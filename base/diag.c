@@ -123,6 +123,9 @@ const Diag *diags_at(const Diags *s, size_t i) {
   return (left == 1) == (a->number > b->number) ? a : b;
 }
 
+/* The cast gives no more than the sink, which is not const here. */
+Diag *diags_open(Diags *s, size_t i) { return (Diag *)diags_at(s, i); }
+
 /* --- One diagnostic ------------------------------------------------------ */
 
 static bool is_dropped(const Diag *d) { return d == &d->sink->scratch; }

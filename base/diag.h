@@ -97,6 +97,7 @@ void diags_clear(Diags *s);
  * newer one last. */
 size_t diags_count(const Diags *s);
 const Diag *diags_at(const Diags *s, size_t i); /* NULL: there is none */
+Diag *diags_open(Diags *s, size_t i); /* the same one, to say more of it */
 
 /* What is reported after the mark is taken back by returning to it. */
 typedef struct DiagsMark {

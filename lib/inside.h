@@ -45,6 +45,12 @@
  * one; NULL: they are a whole one. */
 const char *tensors_state_fault(const rly_tensors *ts);
 
+/* --- tensor.c ----------------------------------------------------------- */
+
+/* Are these bytes elements of the dtype?  Of a bool 0 and 1 are, of an int4 -8
+ * to 7. */
+bool elements_are_of(const char *dtype, const void *elements, size_t bytes);
+
 /* --- params.c ----------------------------------------------------------- */
 
 /* Sets read[i], for each param i of the program, to whether a call of one of

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/handles.h"
+#include "lib/inside.h"
 
 /* Handles use no heap that another thread might be using: a buffer is its own
  * block, for which an empty heap does. */
@@ -43,6 +44,11 @@ static bool strided_elements_are_valid(const Tensor *t) {
       if (!bits_are_valid(dtype, bits_load(dtype, at))) return false;
     }
   return true;
+}
+
+bool elements_are_of(const char *dtype, const void *elements, size_t bytes) {
+  return elements_are_valid(NULL, dtype_find(dtype, strlen(dtype)), elements,
+                            bytes);
 }
 
 /* Everything that a host may have got wrong: a name of no dtype, too many axes,

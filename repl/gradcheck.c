@@ -719,7 +719,7 @@ static rly_status add_given(Host *h, const Given *given) {
  * wrote. */
 static void explain_float64(Host *h) {
   for (size_t i = 0; i < diags_count(&h->cx->diags); i++) {
-    Diag *d = (Diag *)diags_at(&h->cx->diags, i);
+    Diag *d = diags_open(&h->cx->diags, i);
     diag_preface(d, "cannot be checked in float64: ");
     diag_hint(d,
               "`rly gradcheck` reads a program as one of float64 (`rly fmt "

@@ -353,7 +353,8 @@ rly_status feed_fill(Feed *f, Tail tail) {
 
 /* The elements are copied into a tensor (rly_value_of_elements), so the window
  * can move on.  A bool must be 0 or 1, an int4 -8 to 7: other bytes are refused
- * rather than computed with.  The session has reported that memory ran out. */
+ * rather than computed with.  Without a value the session has reported that
+ * memory ran out. */
 rly_status feed_value(Feed *f, rly_session *s, Tail tail, rly_value **x) {
   size_t row = f->shape.row;
   int64_t rows = f->frame;
@@ -362,12 +363,12 @@ rly_status feed_value(Feed *f, rly_session *s, Tail tail, rly_value **x) {
     memset(f->window + (size_t)f->have * row, 0,
            (size_t)(rows - f->have) * row);
   if (f->shape.rank) f->shape.dims[0] = rows;
+  if (!elements_are_of(f->shape.dtype, f->window, (size_t)rows * row))
+    return feed_bad(f, "frame %llu: an element is no %s",
+                    (unsigned long long)f->frames, f->shape.dtype);
   *x = rly_value_of_elements(s, f->shape.dtype, f->shape.rank, f->shape.dims,
                              f->window);
-  if (*x) return RLY_OK;
-  if (rly_session_diagnostic_count(s)) return RLY_LIMIT;
-  return feed_bad(f, "frame %llu: an element is no %s",
-                  (unsigned long long)f->frames, f->shape.dtype);
+  return *x ? RLY_OK : RLY_LIMIT;
 }
 
 bool feed_holds(const Feed *f, const void *element) {

@@ -198,11 +198,21 @@ static int stop_at_nan(Training *t, const StepReport *r) {
 
 /* --- The loop ------------------------------------------------------------ */
 
+/* A step or the end of an epoch that did not come to its end.  It may have
+ * written some cells and not others, so the state is not kept. */
+static int break_off(Training *t, rly_status status) {
+  int code = exit_status(status);
+  train_show_end(t);
+  host_report(t->h);
+  train_show_why(t, code == 130 ? TRAIN_CUT : TRAIN_FAILED);
+  return code;
+}
+
 /* Is there an epoch's end after this step, and may there be further ones? */
 static int finish_epoch(Training *t, const StepReport *r, bool *over) {
   EpochReport e;
   rly_status status = end_epoch(t, &e);
-  if (status != RLY_OK) return exit_status(status);
+  if (status != RLY_OK) return break_off(t, status);
   train_show_epoch(t, r, &e);
   int code = e.best ? train_write_weights(t, "best") : 0;
   uint64_t patience = t->h->cli->patience;
@@ -227,7 +237,7 @@ static int go_on(Training *t) {
   while (!code && !over && !ending(t) && t->step < t->steps) {
     StepReport r;
     rly_status status = do_step(t, &r);
-    if (status != RLY_OK) return exit_status(status);
+    if (status != RLY_OK) return break_off(t, status);
     if (!isfinite(r.loss) || !isfinite(r.norm)) return stop_at_nan(t, &r);
     t->step++;
     train_show_step(t, &r);

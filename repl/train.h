@@ -37,7 +37,10 @@ typedef enum TrainEnd {
   TRAIN_PATIENCE, /* before its last step */
   TRAIN_TIME,
   TRAIN_INTERRUPTED,
+  /* The weights of these ends are not written. */
   TRAIN_NO_NUMBER, /* in the loss or its gradient */
+  TRAIN_CUT,       /* interrupted within a step */
+  TRAIN_FAILED,    /* by an error */
 } TrainEnd;
 
 typedef struct Training {

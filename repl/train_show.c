@@ -236,13 +236,14 @@ static void show_object_of_end(const Training *t, TrainEnd end) {
   static const char *const names[] = {
       [TRAIN_DONE] = "done",           [TRAIN_PATIENCE] = "patience",
       [TRAIN_TIME] = "time limit",     [TRAIN_INTERRUPTED] = "interrupted",
-      [TRAIN_NO_NUMBER] = "no number",
+      [TRAIN_NO_NUMBER] = "no number", [TRAIN_CUT] = "interrupted",
+      [TRAIN_FAILED] = "error",
   };
   StrBuf line;
   strbuf_init(&line, t->h->program->mem);
   strbuf_addf(&line, "{\"step\": %lld, \"steps\": %lld, \"ended\": \"%s\"",
               (long long)t->step, (long long)t->steps, names[end]);
-  if (end != TRAIN_NO_NUMBER) {
+  if (end < TRAIN_NO_NUMBER) {
     strbuf_add(&line, ", \"weights\": \"");
     strbuf_add_escaped(&line, t->folder, strlen(t->folder));
     strbuf_add(&line, "/weights.safetensors\"");
@@ -250,6 +251,18 @@ static void show_object_of_end(const Training *t, TrainEnd end) {
   strbuf_add(&line, "}\n");
   host_write(t->h, strbuf_text(&line), line.len);
   strbuf_done(&line);
+}
+
+/* Where --resume finds something to go on with, and what is lost. */
+static void show_cut(const Training *t, const char *what) {
+  if (t->saved >= 0)
+    fprintf(stderr,
+            "%s after step %lld of %lld; the same command with --resume goes "
+            "on after step %lld\n",
+            what, (long long)t->step, (long long)t->steps, (long long)t->saved);
+  else
+    fprintf(stderr, "%s after step %lld of %lld; nothing is kept\n", what,
+            (long long)t->step, (long long)t->steps);
 }
 
 /* An end that is no success is told on stderr, with --json as well. */
@@ -281,5 +294,7 @@ void train_show_why(const Training *t, TrainEnd end) {
               step, steps);
       break;
     case TRAIN_NO_NUMBER: break; /* stop_at_nan() says which. */
+    case TRAIN_CUT: show_cut(t, "interrupted"); break;
+    case TRAIN_FAILED: show_cut(t, "failed"); break;
   }
 }

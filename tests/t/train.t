@@ -235,6 +235,43 @@ is((kept('int'))[-1], $at, 'the step is kept');
 gives(train('int', '--epochs', int($at / 8) + 2, '--resume'), 0,
       qr/^goes on after step $at of/, '', 'it goes on there');
 
+# A step that does not end: the third one fails, or waits for a second Ctrl-C.
+my $third = spew(scratch('third.rly'), <<'END');
+param @endless: bool = False;
+let @calls = ref(0);
+def @init(%key: Tensor[(10), uint64]) -> float32 { 1f }
+def @batch(%key: Tensor[(10), uint64], %n: int32) -> Tensor[(?), float32] {
+  ones(shape=[%n], dtype="float32")
+}
+def @for_ever(%n: int32) -> int32 { @for_ever(%n + 1) }
+def @loss(%p: float32, %x: Tensor[(?), float32]) -> float32 {
+  let %n = ref_read(@calls);
+  ref_write(@calls, %n + 1);
+  let %m = if (@endless && %n == 2) { print(%n); @for_ever(0) }
+           else { 2 / (2 - %n) };
+  mean(%x) * %p * %p
+}
+END
+sub third { ('train', $third, '-o', scratch(shift), '--json', @_) }
+gives(rly(third('failed')), 2,
+      qr/^\{"step": 2, "steps": 1000, "ended": "error"\}$/m,
+      qr/^failed after step 2 of 1000; nothing is kept$/,
+      'a step that fails');
+gives(rly(third('failed-kept', '--save-every', 1)), 2, qr//,
+      qr/^failed after .*; the .* --resume goes on after step 2$/m,
+      '... and is kept');
+spew(scratch($_), '') for 'stdout', 'stderr';
+my $waits = rly_start(third('twice', 'endless=True', '--save-every', 2));
+sleep 0.01 until -s scratch('stdout');
+do { kill 'INT', $waits; sleep 0.05 }
+    until slurp(scratch('stdout')) =~ /^\{/m;
+my $cut = rly_wait($waits);
+is($cut->{status}, 130, 'a second Ctrl-C: the status');
+like($cut->{out}, qr/^\{"step": 2, "steps": 1000, "ended": "interrupted"\}$/m,
+     '... what the program that reads it sees');
+like($cut->{err}, qr/^interrupted after step 2 .* goes on after step 2$/m,
+     '... and the user');
+
 # Fewer epochs than there were.
 gives(train('three', '--epochs', 2, '--resume'), 0,
       qr/^the run has 24 steps, and --epochs asks for 16: there is nothing/, '',

@@ -290,11 +290,6 @@ typedef struct Checked {
   const PrintMarks *marks; /* or NULL */
 } Checked;
 
-bool item_is_step(const Item *item) {
-  return item->kind == ITEM_LET_GLOBAL || item->kind == ITEM_LET_LOCAL ||
-         item->kind == ITEM_EXPR;
-}
-
 static void print_checked_item(Printer *p, const Item *item, const Step *step) {
   const Global *g = step ? step->global : item_global(p->program, item);
   p->beside_locals = step != NULL;

@@ -75,14 +75,20 @@ void program_no_function(Program *p, const Unit *in, const char *name) {
   if (near.best) diag_hint(d, "did you mean `@%s`?", near.best);
 }
 
+bool item_is_step(const Item *item) {
+  return item->kind == ITEM_LET_GLOBAL || item->kind == ITEM_LET_LOCAL ||
+         item->kind == ITEM_EXPR;
+}
+
+bool item_is_global(const Item *item) {
+  return item->kind == ITEM_DEF || item->kind == ITEM_PARAM ||
+         item->kind == ITEM_LET_GLOBAL;
+}
+
 Global *item_global(const Program *p, const Item *item) {
-  switch (item->kind) {
-    case ITEM_DEF:
-    case ITEM_PARAM:
-    case ITEM_LET_GLOBAL: return scope_global(&p->user, item->name);
-    case ITEM_LET_LOCAL: return scope_local(&p->user, item->name);
-    default: return NULL;
-  }
+  if (item_is_global(item)) return scope_global(&p->user, item->name);
+  return item->kind == ITEM_LET_LOCAL ? scope_local(&p->user, item->name)
+                                      : NULL;
 }
 
 const Item *global_item_of(const Program *p, const Global *g) {

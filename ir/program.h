@@ -94,6 +94,8 @@ typedef struct Item {
 
 /* Is the item evaluated by a step? */
 bool item_is_step(const Item *item);
+/* Does it say what an @name is? */
+bool item_is_global(const Item *item);
 
 typedef struct Comment {
   Span span; /* with its delimiters */

@@ -91,13 +91,8 @@ static void widen_node(Program *p, const Expr *e) {
 }
 
 static bool is_left_out(const Program *p, const Item *item) {
-  switch (item->kind) {
-    case ITEM_EXPR:
-    case ITEM_LET_LOCAL: return true;
-    case ITEM_DEF:
-    case ITEM_LET_GLOBAL: return ptrmap_has(p->left_out, item->name);
-    default: return false;
-  }
+  return item->kind == ITEM_EXPR || item->kind == ITEM_LET_LOCAL ||
+         (item_is_global(item) && ptrmap_has(p->left_out, item->name));
 }
 
 static void leave_out(Program *p, Unit *unit) {

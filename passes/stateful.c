@@ -149,9 +149,7 @@ static bool find_entries(Stateful *s) {
   const Item *gives = NULL;
   for (int i = 0; i < u->item_count; i++) {
     const Item *item = &u->items[i];
-    bool is_global = item->kind == ITEM_DEF || item->kind == ITEM_PARAM ||
-                     item->kind == ITEM_LET_GLOBAL;
-    if (is_global) ptrmap_put(&s->taken, item->name, (void *)item);
+    if (item_is_global(item)) ptrmap_put(&s->taken, item->name, (void *)item);
     if (item->kind == ITEM_DEF && item->name == init) gives = item;
   }
   const Global *g = gives ? item_global(s->p, gives) : NULL;

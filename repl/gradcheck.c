@@ -747,10 +747,9 @@ static bool note_narrow(const Program *written, const Diag *d, PtrMap *narrow) {
       const Item *item = &u->items[i];
       uint32_t at = d->span.lo - in->base, lo = item->span.lo - u->source->base,
                hi = item->span.hi - u->source->base;
-      bool named = item->kind == ITEM_DEF || item->kind == ITEM_LET_GLOBAL;
       if (at < lo || at >= hi) continue;
       if (item->kind == ITEM_EXPR || item->kind == ITEM_LET_LOCAL) return true;
-      if (!named || ptrmap_has(narrow, item->name)) return false;
+      if (!item_is_global(item) || ptrmap_has(narrow, item->name)) return false;
       ptrmap_put(narrow, item->name, (void *)item->name);
       return true;
     }
@@ -765,8 +764,7 @@ static void note_users(const Program *written, PtrMap *narrow) {
     for (const Unit *u = written->units; u; u = u->next)
       for (int i = 0; !u->source->library && i < u->item_count; i++) {
         const Item *item = &u->items[i];
-        bool named = item->kind == ITEM_DEF || item->kind == ITEM_LET_GLOBAL;
-        if (!named || ptrmap_has(narrow, item->name)) continue;
+        if (!item_is_global(item) || ptrmap_has(narrow, item->name)) continue;
         const Global *g = item_global(written, item);
         const Name *needs =
             g && g->value ? program_mentions(written, g->value, narrow) : NULL;

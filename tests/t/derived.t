@@ -100,6 +100,8 @@ my $others = spew(scratch('others.rly'), <<'END');
 import "narrow.rly";
 def @uses(%x: Tensor[(3), float32]) -> float32 { @bits(%x) * 2f }
 let @once = @uses([1f, 2f, 3f]);
+param @preset: float32 = @uses([0f, 0f, 0f]);
+def @shift(%x: float32) { %x + @preset }
 def @square(%x: float32) { %x * %x }
 @uses([1f, 2f, 3f]);
 END
@@ -107,6 +109,7 @@ my $found = rly('gradcheck', $others);
 is($found->{status}, 1, 'a function of several is none of float64');
 like($found->{out}, qr/\A\@square: right .*
 \@uses: not checked: it mentions `\@bits`, which cannot be computed in float64
+\@shift: not checked: it mentions `\@preset`, which cannot .* float64
 \@bits: not checked: it cannot be computed in float64\n\z/,
      '... the others are checked');
 like($found->{err}, $bits, '... and it is said why');

@@ -8,9 +8,11 @@
  * optimiser, the order of the examples.  This file binds, watches and keeps.
  *
  * Ctrl-C ends the training after the step that is under way, which is kept; a
- * second one interrupts the step.  A loss or a gradient that is no number ends
- * it before the weights change, and the step is done once more where each
- * operator is looked at. */
+ * second one interrupts the step, and the state before it is kept, as it is
+ * where a step fails: a snapshot of it costs nothing, since the cells hold
+ * their old contents until the step writes them.  A loss or a gradient that is
+ * no number ends it before the weights change, and the step is done once more
+ * where each operator is looked at. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -198,12 +200,16 @@ static int stop_at_nan(Training *t, const StepReport *r) {
 
 /* --- The loop ------------------------------------------------------------ */
 
-/* A step or the end of an epoch that did not come to its end.  It may have
- * written some cells and not others, so the state is not kept. */
+/* Goes back to before a step that did not come to its end, or whose epoch's end
+ * did not, and keeps that: some cells may be written and others not. */
 static int break_off(Training *t, rly_status status) {
   int code = exit_status(status);
   train_show_end(t);
   host_report(t->h);
+  if (rly_session_restore(t->session, t->before) == RLY_OK) {
+    t->step = t->sure;
+    if (t->step && !train_keep(t)) train_write_weights(t, "weights");
+  }
   train_show_why(t, code == 130 ? TRAIN_CUT : TRAIN_FAILED);
   return code;
 }
@@ -228,21 +234,30 @@ static int ending(const Training *t) {
   return (int)train_agree(t, asked ? 130 : late ? 3 : 0);
 }
 
+/* A step, and the epoch's end where there is one after it. */
+static int advance(Training *t, bool *over) {
+  uint64_t every = t->h->cli->save_every;
+  StepReport r;
+  rly_status status = do_step(t, &r);
+  if (status != RLY_OK) return break_off(t, status);
+  if (!isfinite(r.loss) || !isfinite(r.norm)) return stop_at_nan(t, &r);
+  t->step++;
+  train_show_step(t, &r);
+  if (t->step % t->per_epoch == 0) return finish_epoch(t, &r, over);
+  return every && t->step % (int64_t)every == 0 ? train_keep(t) : 0;
+}
+
 static int go_on(Training *t) {
-  uint64_t every = t->h->cli->save_every, patience = t->h->cli->patience;
+  uint64_t patience = t->h->cli->patience;
   int64_t without = 0;
   rly_status counted = call_int(t->session, "train.without", &without);
   bool over = patience && without >= (int64_t)patience;
   int code = exit_status(counted);
   while (!code && !over && !ending(t) && t->step < t->steps) {
-    StepReport r;
-    rly_status status = do_step(t, &r);
-    if (status != RLY_OK) return break_off(t, status);
-    if (!isfinite(r.loss) || !isfinite(r.norm)) return stop_at_nan(t, &r);
-    t->step++;
-    train_show_step(t, &r);
-    if (t->step % t->per_epoch == 0) code = finish_epoch(t, &r, &over);
-    else if (every && t->step % (int64_t)every == 0) code = train_keep(t);
+    t->sure = t->step;
+    t->before = rly_session_snapshot(t->session);
+    code = t->before ? advance(t, &over) : 3;
+    rly_snapshot_free(t->before);
   }
   return code;
 }

@@ -37,10 +37,9 @@ typedef enum TrainEnd {
   TRAIN_PATIENCE, /* before its last step */
   TRAIN_TIME,
   TRAIN_INTERRUPTED,
-  /* The weights of these ends are not written. */
-  TRAIN_NO_NUMBER, /* in the loss or its gradient */
   TRAIN_CUT,       /* interrupted within a step */
   TRAIN_FAILED,    /* by an error */
+  TRAIN_NO_NUMBER, /* in the loss or its gradient */
 } TrainEnd;
 
 typedef struct Training {
@@ -56,13 +55,15 @@ typedef struct Training {
   const char *weights; /* the param whose paths name them; "": none */
   rly_session *session;
   int64_t step, steps, per_epoch, epochs;
-  int64_t saved;     /* the step of the last checkpoint; -1: none */
-  double smooth;     /* loss, over some 20 steps; NaN: none yet */
-  VEC(double) curve; /* the mean losses of the epochs since `begun` */
-  double begun;      /* when this process began */
-  int64_t first;     /* the step it began at */
-  int64_t seen;      /* examples since then */
-  double shown;      /* when the last line was written */
+  rly_snapshot *before; /* what the step under way begins with: the state */
+  int64_t sure;         /* after so many steps */
+  int64_t saved;        /* the step of the last checkpoint; -1: none */
+  double smooth;        /* loss, over some 20 steps; NaN: none yet */
+  VEC(double) curve;    /* the mean losses of the epochs since `begun` */
+  double begun;         /* when this process began */
+  int64_t first;        /* the step it began at */
+  int64_t seen;         /* examples since then */
+  double shown;         /* when the last line was written */
   FILE *log;
   int log_error;    /* the first errno of a line that was not written; or 0 */
   const Team *team; /* of several processes; NULL: this one alone */

@@ -243,7 +243,7 @@ static void show_object_of_end(const Training *t, TrainEnd end) {
   strbuf_init(&line, t->h->program->mem);
   strbuf_addf(&line, "{\"step\": %lld, \"steps\": %lld, \"ended\": \"%s\"",
               (long long)t->step, (long long)t->steps, names[end]);
-  if (end < TRAIN_NO_NUMBER) {
+  if (end != TRAIN_NO_NUMBER && t->saved == t->step) {
     strbuf_add(&line, ", \"weights\": \"");
     strbuf_add_escaped(&line, t->folder, strlen(t->folder));
     strbuf_add(&line, "/weights.safetensors\"");
@@ -253,16 +253,14 @@ static void show_object_of_end(const Training *t, TrainEnd end) {
   strbuf_done(&line);
 }
 
-/* Where --resume finds something to go on with, and what is lost. */
+/* Before the first step there is nothing to keep. */
 static void show_cut(const Training *t, const char *what) {
-  if (t->saved >= 0)
-    fprintf(stderr,
-            "%s after step %lld of %lld; the same command with --resume goes "
-            "on after step %lld\n",
-            what, (long long)t->step, (long long)t->steps, (long long)t->saved);
+  fprintf(stderr, "%s after step %lld of %lld; ", what, (long long)t->step,
+          (long long)t->steps);
+  if (t->saved < 0) fprintf(stderr, "nothing is kept\n");
   else
-    fprintf(stderr, "%s after step %lld of %lld; nothing is kept\n", what,
-            (long long)t->step, (long long)t->steps);
+    fprintf(stderr, "the same command with --resume goes on after step %lld\n",
+            (long long)t->saved);
 }
 
 /* An end that is no success is told on stderr, with --json as well. */

@@ -238,6 +238,7 @@ gives(train('int', '--epochs', int($at / 8) + 2, '--resume'), 0,
 # A step that does not end: the third one fails, or waits for a second Ctrl-C.
 my $third = spew(scratch('third.rly'), <<'END');
 param @endless: bool = False;
+param @fails: int32 = 2;
 let @calls = ref(0);
 def @init(%key: Tensor[(10), uint64]) -> float32 { 1f }
 def @batch(%key: Tensor[(10), uint64], %n: int32) -> Tensor[(?), float32] {
@@ -247,30 +248,59 @@ def @for_ever(%n: int32) -> int32 { @for_ever(%n + 1) }
 def @loss(%p: float32, %x: Tensor[(?), float32]) -> float32 {
   let %n = ref_read(@calls);
   ref_write(@calls, %n + 1);
-  let %m = if (@endless && %n == 2) { print(%n); @for_ever(0) }
-           else { 2 / (2 - %n) };
+  let %m = if (@endless && %n == @fails) { print(%n); @for_ever(0) }
+           else { 2 / (@fails - %n) };
   mean(%x) * %p * %p
 }
 END
 sub third { ('train', $third, '-o', scratch(shift), '--json', @_) }
 gives(rly(third('failed')), 2,
-      qr/^\{"step": 2, "steps": 1000, "ended": "error"\}$/m,
-      qr/^failed after step 2 of 1000; nothing is kept$/,
+      qr/^\{"step": 2, "steps": 1000, "ended": "error", "weights": .*\}$/m,
+      qr/^failed after step 2 of 1000; the .* --resume goes on after step 2$/,
       'a step that fails');
-gives(rly(third('failed-kept', '--save-every', 1)), 2, qr//,
-      qr/^failed after .*; the .* --resume goes on after step 2$/m,
-      '... and is kept');
+rly(third('saved', '--save-every', 2));
+ok(slurp(scratch('failed/step-2.safetensors'))
+       eq slurp(scratch('saved/step-2.safetensors')),
+   '... leaves the state before it');
+gives(rly(third('at-once', 'fails=0')), 2, qr//,
+      qr/^failed after step 0 of 1000; nothing is kept$/, '... the first one');
 spew(scratch($_), '') for 'stdout', 'stderr';
-my $waits = rly_start(third('twice', 'endless=True', '--save-every', 2));
+my $waits = rly_start(third('twice', 'endless=True'));
 sleep 0.01 until -s scratch('stdout');
 do { kill 'INT', $waits; sleep 0.05 }
     until slurp(scratch('stdout')) =~ /^\{/m;
 my $cut = rly_wait($waits);
 is($cut->{status}, 130, 'a second Ctrl-C: the status');
-like($cut->{out}, qr/^\{"step": 2, "steps": 1000, "ended": "interrupted"\}$/m,
+like($cut->{out}, qr/^\{"step": 2, "steps": 1000, "ended": "interrupted", /m,
      '... what the program that reads it sees');
 like($cut->{err}, qr/^interrupted after step 2 .* goes on after step 2$/m,
      '... and the user');
+is_deeply([kept('twice')], [2], '... and what is kept');
+
+# The end of an epoch that does not end: its last step is done once more.
+my $strict = <<'END';
+def @init(%key: Tensor[(10), uint64]) -> Tensor[(3), float32] {
+  ones(shape=[3], dtype="float32")
+}
+def @loss(%p: Tensor[(3), float32], %x: Tensor[(?, 3), float32],
+          %y: Tensor[(?), float32]) -> float32 {
+  let %n = 1 / (take(shape_of(%y), 0) - 1);
+  mean(%x * %p)
+}
+END
+my @strict = ('train', scratch('strict.rly'), '--params', $data, '--batch', 4,
+              '--validate', 0.2, '--epochs', 3);
+spew(scratch('strict.rly'), $strict);
+gives(rly(@strict, '-o', scratch('strict')), 2, '',
+      qr/^failed after step 5 of 18; .* goes on after step 5$/m,
+      'a validation that fails');
+spew(scratch('strict.rly'), $strict =~ s/- 1\)/+ 1)/r);
+gives(rly(@strict, '-o', scratch('strict'), '--resume'), 0,
+      qr/^goes on after step 5 of 18$/m, '', 'mended, it goes on');
+rly(@strict, '-o', scratch('mended'));
+ok(slurp(scratch('strict/weights.safetensors'))
+       eq slurp(scratch('mended/weights.safetensors')),
+   '... and has the bits of a run that never failed');
 
 # Fewer epochs than there were.
 gives(train('three', '--epochs', 2, '--resume'), 0,

@@ -81,6 +81,7 @@ struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
 
 /* A value and its adjoint, to be walked together. */
 typedef struct Both {
+  const char *what; /* the adjoint is, in errors */
   const Type *type;
   Value v, g;
   bool v_bits, g_bits;
@@ -92,17 +93,11 @@ static const Type *part_type(Session *s, const Both *at, int i) {
              : value_ctor_field(&s->store, at->type, at->v.obj->tag, i);
 }
 
-/* What errors call that which the sweep is given. */
-static const char *given_text(const Sweep *w) {
-  return w->forward ? "the tangent of an input" : "the adjoint of a value";
-}
-
-static void fault_other_shape(const Sweep *w, const Tensor *value,
+static void fault_other_shape(Session *s, const char *what, const Tensor *value,
                               const Tensor *g) {
-  Session *s = w->s;
   StrBuf text;
   strbuf_init(&text, s->mem);
-  strbuf_addf(&text, "%s has its shape, ", given_text(w));
+  strbuf_addf(&text, "%s has its shape, ", what);
   shape_print(&text, value->rank, value->shape);
   strbuf_add(&text, ": this one has ");
   shape_print(&text, g->rank, g->shape);
@@ -121,7 +116,7 @@ static bool seed_leaf(Sweep *w, const Both *at) {
   else g.tensor = tensor_from_bits(&s->store.heap, (DType)at->type->dtype, g);
   if (!g.obj) return vm_out_of_memory(s);
   if (!shapes_equal(dual_tensor(g), dual_tensor(v))) {
-    fault_other_shape(w, dual_tensor(v), dual_tensor(g));
+    fault_other_shape(s, at->what, dual_tensor(v), dual_tensor(g));
     obj_drop(&s->store, g.obj);
     return false;
   }
@@ -143,12 +138,14 @@ static bool seed(Sweep *w, Both root) {
     if (at.v.obj->tag != at.g.obj->tag) {
       ok = vm_fault(s, E0612,
                     "%s has its structure: this one has another constructor",
-                    given_text(w));
+                    at.what);
       break;
     }
     int n = (int)cell_count(at.v.cell);
     for (int i = n; i-- > 0;) {
-      Both part = {part_type(s, &at, i), cell_fields(at.v.cell)[i],
+      Both part = {at.what,
+                   part_type(s, &at, i),
+                   cell_fields(at.v.cell)[i],
                    cell_fields(at.g.cell)[i],
                    !cell_field_counted(at.v.cell, (uint64_t)i),
                    !cell_field_counted(at.g.cell, (uint64_t)i)};
@@ -375,6 +372,15 @@ static bool leaf_given(Walk *walk, const Type *type, Value v, bool bits,
   return out->tensor || vm_out_of_memory(s);
 }
 
+/* After a fault in what a rule of the program's own gave: points at the rule.
+ * Always false. */
+static bool blame_rule(Session *s, const Function *rule) {
+  const Expr *fn = rule->key.expr;
+  if (fn && s->fault && s->status == RUN_ERROR)
+    diag_note(s->fault, fn->span, "this rule gives it");
+  return false;
+}
+
 /* The rule runs as differentiated code, whatever the sweep does: its closure
  * may have been made in such code. */
 static bool sweep_custom(Sweep *w, Adjoint *a) {
@@ -406,8 +412,13 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   for (int i = 0; ok && i < n; i++) {
     const Type *t = type->args[i];
     if (!type_is_object(t) || t->kind == TY_FN || t->kind == TY_REF) continue;
-    ok = seed(w, (Both){t, kept[i + 1], cell_fields(result.cell)[i], false,
-                        !cell_field_counted(result.cell, (uint64_t)i)});
+    Both both = {"the adjoint of an input",
+                 t,
+                 kept[i + 1],
+                 cell_fields(result.cell)[i],
+                 false,
+                 !cell_field_counted(result.cell, (uint64_t)i)};
+    ok = seed(w, both) || blame_rule(s, rule);
   }
   obj_drop(&s->store, result.obj);
   return ok;
@@ -640,7 +651,9 @@ bool vm_pull(Session *s, const Word *pc) {
   const Type *r = type->result;
   bool varies = type_is_float_scalar(r);
   bool bits = type_is_scalar(r) && !(w.dual && varies);
-  bool ok = seed(&w, (Both){r, t[TAPE_VALUE], s->regs[list[1]],
+  const char *what =
+      w.forward ? "the tangent of an input" : "the adjoint of a value";
+  bool ok = seed(&w, (Both){what, r, t[TAPE_VALUE], s->regs[list[1]],
                             type_is_scalar(r) && !varies, bits});
   while (ok && w.heap.len) ok = sweep_next(&w, last);
   ok = ok && settle_inputs(&w);

@@ -21,7 +21,8 @@ typedef struct FirstOrder {
 
 typedef VEC(Binding) Bindings;
 
-/* The expression, a name or a constant, by the first name of its value. */
+/* The expression, a name, a field of one or a constant, by the first name of
+ * its value. */
 const Expr *first_order_name(const FirstOrder *f, const Expr *e);
 /* What a name means that a `let` gives the value: a tuple of such, or a name, a
  * constant or a field of a name; NULL: something new. */

@@ -5,10 +5,17 @@
 
 /* --- What names mean ------------------------------------------------------ */
 
-/* The expression, a name or a constant, by the first name of its value. */
+/* After `let %z = (%a, %b)`, `%z.0` is `%a`: `%z` itself is left out of the
+ * text. */
 const Expr *first_order_name(const FirstOrder *f, const Expr *e) {
-  const Expr *means = e->kind == EX_VAR ? ptrmap_get(&f->means, e->var) : NULL;
-  return means ? means : e;
+  const Expr *of = e->kind == EX_PROJ ? e->args[0] : e;
+  const Expr *means =
+      of->kind == EX_VAR ? ptrmap_get(&f->means, of->var) : NULL;
+  if (!means) return e;
+  if (of == e) return means;
+  if (means->kind == EX_TUPLE) return means->args[e->index];
+  const Expr *field = expr_field(f->arena, e->span, means, (int)e->index);
+  return field ? field : e;
 }
 
 /* Tuples within tuples are something new: each name of one may stand in the

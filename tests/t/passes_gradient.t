@@ -52,6 +52,18 @@ grad(fn (%x: float32) { stop_gradient(%x) * %x + round(%x) })(2.4f);
 grad(fn (%x: float32) { 3f })(2f);
 grad(fn (%x: float32, %n: int32) { %x })(2f, 3);
 END
+  'a result that is a field of what is named' => <<'END',
+grad(fn (%t: float32) { let %w = (%t * 2f, 1f); %w.0 })(3f);
+grad(fn (%t: float32) { let %w = (%t * 2f, %t); let %z = %w; %z.1 })(3f);
+grad(fn (%v: float32) { @id((2f, (7f,))).1.0 * %v })(2f);
+grad(fn (%v: float32) { @id((2f, (7f,))).1.0 })(2f);
+grad(fn (%v: Tensor[(2), float32]) {
+  let %s = split(%v * %v, indices_or_sections=2);
+  let %both = (%s.1, %v);
+  let %t = %both;
+  sum(%t.0)
+})([3f, 4f]);
+END
   'derivatives within derivatives' => <<'END',
 grad(fn (%x: float32) {
   grad(fn (%y: float32) { %y * %y * %x * %y })(%x).1.0

@@ -401,10 +401,10 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   }
   Next next = {.of = a};
   Walk walk = {.s = s, .leaf = leaf_given, .dual = true, .data = &next};
+  int given = ok ? made : made - 1;
   if (ok)
     ok = walk_copy(&walk, type->result, kept[n + 1], false, &window[made]);
-  if (!ok)
-    return sweep_drop_arguments(s, rule, window, made > 0 ? made - 1 : 0);
+  if (!ok) return sweep_drop_arguments(s, rule, window, given);
   window[++made] = kept[0];
   if (rule->nparams > (uint32_t)made) obj_keep(kept[0].obj);
   if (!sweep_invoke(w, rule, window)) return false;

@@ -516,11 +516,163 @@ static bool leaf_upto(Walk *w, const Type *type, Value v, bool bits,
   return give(w, type, dual_upto(v, *(const int *)w->data), out);
 }
 
-bool dual_copy_upto(Session *s, const Type *type, Value v, bool bits, int level,
-                    Value *out) {
+/* Copies a value below the levels above `level`, scalars as objects. */
+static bool copy_upto(Session *s, const Type *type, Value v, bool bits,
+                      int level, Value *out) {
   Walk w = {.s = s, .leaf = leaf_upto, .dual = true, .data = &level};
   return walk_copy(&w, type, v, bits, out);
 }
+
+/* --- Constants ---------------------------------------------------------- */
+
+/* Functions are copied, too, since they hold Duals in what they captured. Cells
+ * stay themselves, but those that were made above the level hold constants from
+ * now on.  Both are looked into one after the other, each once, so that they
+ * may be nested to any depth, and in circles. */
+typedef struct Freezing {
+  int level;
+  PtrMap seen;          /* a closure -> its copy, a cell -> itself */
+  VEC(Cell *) closures; /* copies, whose captures are not copied yet */
+  VEC(RefCell *) cells;
+  VEC(const Type *) types; /* of the cells */
+} Freezing;
+
+static Cell *cell_copy(Session *s, Cell *from) {
+  int n = (int)cell_count(from);
+  Cell *c = blank_cell(s, from->obj.tag, n);
+  for (int i = 0; c && i < n; i++) {
+    Value v = cell_fields(from)[i];
+    if (!cell_field_counted(from, (uint64_t)i)) {
+      cell_fields(c)[i] = v;
+      continue;
+    }
+    obj_keep(v.obj);
+    set_field(c, i, v);
+  }
+  return c;
+}
+
+static void put_field(Session *s, Cell *c, int i, Value v) {
+  Obj *old = cell_fields(c)[i].obj;
+  cell_fields(c)[i] = v;
+  obj_drop(&s->store, old);
+}
+
+static bool freeze_function(Session *s, Freezing *f, Cell *closure,
+                            Value *out) {
+  const InstanceKey *key = &closure_function(closure)->key;
+  bool holds_duals =
+      env_is_dual(key->env) && key->group && key->group->capture_count > 0;
+  Cell *copy = holds_duals ? ptrmap_get(&f->seen, closure) : closure;
+  if (copy) {
+    obj_keep(&copy->obj);
+    out->cell = copy;
+    return true;
+  }
+  copy = cell_copy(s, closure);
+  if (!copy) return vm_out_of_memory(s);
+  if (captures_packed(key->group)) {
+    Cell *tuple = cell_copy(s, captures_cell(key->group, copy));
+    if (!tuple) {
+      obj_drop(&s->store, &copy->obj);
+      return vm_out_of_memory(s);
+    }
+    put_field(s, copy, CLOSURE_CAPTURES, (Value){.cell = tuple});
+  }
+  ptrmap_put(&f->seen, closure, copy);
+  VEC_PUSH(&f->closures, copy);
+  out->cell = copy;
+  return true;
+}
+
+static void freeze_cell(Freezing *f, const Type *type, RefCell *r) {
+  if (r->obj.tag <= f->level + 1 || ptrmap_has(&f->seen, r)) return;
+  ptrmap_put(&f->seen, r, r);
+  VEC_PUSH(&f->cells, r);
+  VEC_PUSH(&f->types, type);
+}
+
+static bool leaf_frozen(Walk *w, const Type *type, Value v, bool bits,
+                        Value *out) {
+  Freezing *f = w->data;
+  if (type->kind == TY_FN) return freeze_function(w->s, f, v.cell, out);
+  if (type->kind == TY_REF) freeze_cell(f, type, (RefCell *)v.obj);
+  if (!is_float(type)) return give_kept(type, v, out);
+  if (bits) return box(w, type, v, out);
+  return give(w, type, dual_upto(v, f->level), out);
+}
+
+/* The type of what a function captured, as far as it is known. */
+static const Type *captured_type(Session *s, const Env *env, const Type *type) {
+  if (!type->has_var) return type;
+  pthread_mutex_lock(&s->code->lock);
+  type = env_type(s->code, env, type);
+  pthread_mutex_unlock(&s->code->lock);
+  return type;
+}
+
+/* A tape that a form captured stays as it is, and what is of a type that the
+ * code does not know. */
+static bool freeze_captures(Walk *w, Cell *closure) {
+  Session *s = w->s;
+  const InstanceKey *key = &closure_function(closure)->key;
+  const FnGroup *g = key->group;
+  Cell *c = captures_cell(g, closure);
+  int at = captures_first(g);
+  for (int i = 0; i < g->free_count; i++) {
+    if (!g->free[i].captured) continue;
+    int k = at++;
+    const Type *t = captured_type(s, key->env, g->free[i].var->type);
+    bool tape = key->kind == FUNCTION_FORM && t->kind != TY_FN;
+    Value v;
+    if (tape || t->has_var || !cell_field_counted(c, (uint64_t)k)) continue;
+    if (!walk_copy(w, t, cell_fields(c)[k], false, &v)) return false;
+    put_field(s, c, k, v);
+  }
+  return true;
+}
+
+static bool freeze_content(Walk *w, const Type *type, RefCell *r) {
+  Obj *old = r->content.obj;
+  if (!(r->obj.mask & REF_COUNTED)) return true;
+  if (!walk_copy(w, type->args[0], r->content, false, &r->content))
+    return false;
+  obj_drop(&w->s->store, old);
+  return true;
+}
+
+static bool freeze_rest(Walk *w, Freezing *f) {
+  bool ok = true;
+  while (ok && f->closures.len + f->cells.len > 0 && !mem_exhausted(w->s->mem))
+    ok = f->closures.len
+             ? freeze_captures(w, VEC_POP(&f->closures))
+             : freeze_content(w, VEC_POP(&f->types), VEC_POP(&f->cells));
+  return ok && (!mem_exhausted(w->s->mem) || vm_out_of_memory(w->s));
+}
+
+bool dual_freeze(Session *s, const Type *type, Value v, int level, Value *out) {
+  Freezing f = {.level = level};
+  Walk w = {.s = s,
+            .leaf = leaf_frozen,
+            .dual = true,
+            .all_leaves = true,
+            .data = &f};
+  ptrmap_init(&f.seen, s->mem);
+  VEC_INIT(&f.closures, s->mem);
+  VEC_INIT(&f.cells, s->mem);
+  VEC_INIT(&f.types, s->mem);
+  bool made = type ? walk_copy(&w, type, v, false, out)
+                   : freeze_function(s, &f, v.cell, out);
+  bool ok = made && freeze_rest(&w, &f);
+  if (made && !ok) obj_drop(&s->store, out->obj);
+  VEC_DONE(&f.types);
+  VEC_DONE(&f.cells);
+  VEC_DONE(&f.closures);
+  ptrmap_done(&f.seen);
+  return ok;
+}
+
+/* --- Inputs ------------------------------------------------------------- */
 
 static bool leaf_input(Walk *w, const Type *type, Value v, bool bits,
                        Value *out) {
@@ -736,7 +888,7 @@ static bool record_custom(Session *s, const Type *type, const uint16_t *list,
       cell_fields(r)[RECORD_ARGS + i] = v;
       continue;
     }
-    if (t) ok = dual_copy_upto(s, t, v, false, level, &v);
+    if (t) ok = copy_upto(s, t, v, false, level, &v);
     else obj_keep(v.obj);
     if (ok) set_field(r, RECORD_ARGS + i, v);
   }

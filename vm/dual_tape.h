@@ -180,9 +180,10 @@ struct Walk {
   bool all_leaves;
   void *data;
 };
-/* Copies a value below the levels above `level`, scalars as objects. */
-bool dual_copy_upto(Session *s, const Type *type, Value v, bool bits, int level,
-                    Value *out);
+/* Copies a value below the levels above `level`, scalars as objects, and what
+ * functions in it have captured and cells hold, so that it may be used after
+ * the runs of those levels.  The type NULL: a function. */
+bool dual_freeze(Session *s, const Type *type, Value v, int level, Value *out);
 bool walk_copy(Walk *w, const Type *type, Value v, bool bits, Value *out);
 
 #endif

@@ -382,7 +382,9 @@ static bool blame_rule(Session *s, const Function *rule) {
 }
 
 /* The rule runs as differentiated code, whatever the sweep does: its closure
- * may have been made in such code. */
+ * may have been made in such code.  What it captured there are constants now.
+ * Else a run that the rule begins, which has the level that the ended run had,
+ * would take that run's Duals for its own, and its sweep their records. */
 static bool sweep_custom(Sweep *w, Adjoint *a) {
   Session *s = w->s;
   Value *f = cell_fields(a->record), *kept = &f[RECORD_ARGS];
@@ -397,7 +399,7 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
     const Type *t = made < n ? type->args[made] : type->result;
     Value v = kept[made + 1];
     if (!type_is_object(t)) window[made] = v;
-    else ok = dual_copy_upto(s, t, v, false, w->level - 1, &window[made]);
+    else ok = dual_freeze(s, t, v, w->level - 1, &window[made]);
   }
   Next next = {.of = a};
   Walk walk = {.s = s, .leaf = leaf_given, .dual = true, .data = &next};
@@ -406,7 +408,9 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
     ok = walk_copy(&walk, type->result, kept[n + 1], false, &window[made]);
   if (!ok) return sweep_drop_arguments(s, rule, window, given);
   window[++made] = kept[0];
-  if (rule->nparams > (uint32_t)made) obj_keep(kept[0].obj);
+  if (rule->nparams > (uint32_t)made &&
+      !dual_freeze(s, NULL, kept[0], w->level - 1, &window[made]))
+    return sweep_drop_arguments(s, rule, window, made);
   if (!sweep_invoke(w, rule, window)) return false;
   Value result = s->left[0];
   for (int i = 0; ok && i < n; i++) {

@@ -69,12 +69,17 @@ Ty *infer_op_value(Infer *in, const Expr *e) {
 }
 
 /* A function value carries no attributes, so an operator that requires one
- * needs a `fn` around it; optional ones have their defaults. */
+ * needs a `fn` around it; optional ones have their defaults.  The type of what
+ * a form gives has no rule that waits for a place's type (form.c). */
 bool op_value_fits(Infer *in, Constraint *c, Ty *t) {
   const OpInfo *op = c->op;
   if (t->kind != K_FN) {
     diag_error(in->p->diags, E0201, c->span, "`%s` is a function: expected %s",
                op->name, ty_text(in, t));
+    return false;
+  }
+  if (op_is_form(op)) {
+    report_form_value(in, c);
     return false;
   }
   for (int i = 0; i < op->attr_count; i++) {

@@ -495,6 +495,7 @@ void report_mismatch(Infer *in, Why *why);
 /* A value's dim `from` does not fit `to`, which `slot` has or had first. */
 void report_dims(Infer *in, Why *why, Dim from, Dim to, const Slot *slot);
 void report_rule(Infer *in, Constraint *c, const RuleCall *call);
+void report_form_value(Infer *in, const Constraint *c);
 void report_stuck(Infer *in, Constraint *c);
 /* Hints how to get at what is inside a value of `t`; false when there is no
  * way that is worth a hint. */

@@ -544,6 +544,13 @@ static void hint_field_type(Infer *in, Diag *d, const Expr *field) {
   diag_note(d, e->var->span, "nothing determines its type");
 }
 
+void report_form_value(Infer *in, const Constraint *c) {
+  Diag *d = diag_error(in->p->diags, E0202, c->span,
+                       "`%s` is a form, which is called and is no value",
+                       c->op->name);
+  diag_hint(d, "write a `fn` that calls it: fn (...) { %s(...) }", c->op->name);
+}
+
 /* A dimension that waits (C_FORM) says nothing to a user: it becomes `?`. */
 void report_stuck(Infer *in, Constraint *c) {
   Diags *diags = in->p->diags;
@@ -575,6 +582,10 @@ void report_stuck(Infer *in, Constraint *c) {
     diag_note(d, c->span, "this is what is matched");
     diag_hint(d, "annotate it: `%s` is another type for each shape and dtype",
               c->pattern->ctor->adt->name->text);
+    return;
+  }
+  if (c->kind == C_OP_VALUE && op_is_form(c->op)) {
+    report_form_value(in, c);
     return;
   }
   if (c->kind == C_OP_VALUE) {

@@ -332,9 +332,9 @@ static inline bool env_is_dual(const Env *env) { return env && env->dual; }
 static inline bool type_is_float_scalar(const Type *t) {
   return type_is_scalar(t) && dtype_is_float((DType)t->dtype);
 }
-/* The cell of a tape: its level and whether the code that began it is dual
- * itself; the value, once there is one; the inputs. */
-enum { TAPE_LEVEL, TAPE_VALUE, TAPE_INPUTS };
+/* The cell of a tape: of which run it is (tape_run in vm/dual_tape.h); the
+ * value, once there is one; the inputs. */
+enum { TAPE_RUN, TAPE_VALUE, TAPE_INPUTS };
 
 /* Flags of the instruction `pull`.  PULL_DUAL: the code in which it stands is
  * differentiated itself.  PULL_FORWARD: it is part of jvp, so that errors speak

@@ -512,6 +512,7 @@ static bool replay(struct Replay *r, const Cell *region, uint64_t last) {
   plan(s, region, last);
   s->record_count = s->again.start = order_number(f[REGION_ORDER].bits);
   s->level = r->sweep->level;
+  s->runs[s->level] = r->sweep->run;
   if (!restore(s, r->sweep->pc, region)) return false;
   bool ran = session_loop(s);
   session_note_tape(s);
@@ -536,7 +537,7 @@ static bool run_region(struct Replay *r, const Cell *region, uint64_t last) {
   Session *s = r->sweep->s;
   Again outer = s->again;
   int level = s->level, depth = s->loop_depth;
-  uint64_t count = s->record_count;
+  uint64_t count = s->record_count, run = s->runs[r->sweep->level];
   Value *regs = s->regs;
   bool ok = replay(r, region, last);
   note_undivided(s, region);
@@ -544,6 +545,7 @@ static bool run_region(struct Replay *r, const Cell *region, uint64_t last) {
   s->again = outer;
   s->loop_depth = depth;
   s->level = level;
+  s->runs[r->sweep->level] = run;
   s->record_count = count;
   stretch_loop_ends(s);
   if (!ok) return false;

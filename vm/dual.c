@@ -588,6 +588,7 @@ static bool freeze_function(Session *s, Freezing *f, Cell *closure,
 static void freeze_cell(Freezing *f, const Type *type, RefCell *r) {
   if (r->obj.tag <= f->level + 1 || ptrmap_has(&f->seen, r)) return;
   ptrmap_put(&f->seen, r, r);
+  r->obj.tag = (uint16_t)(f->level + 1);
   VEC_PUSH(&f->cells, r);
   VEC_PUSH(&f->types, type);
 }
@@ -772,7 +773,7 @@ Function *vm_dual_function(Session *s, const Cell *closure) {
   return dual;
 }
 
-enum { LEVELS_MOST = 1000 };
+static _Atomic uint64_t runs_begun;
 
 bool vm_begin(Session *s, const Word *pc) {
   const Type *type = pc[1].data;
@@ -785,8 +786,8 @@ bool vm_begin(Session *s, const Word *pc) {
   if (s->level == 0) again_begin(s, type_is_object(type->result));
   Cell *tape = blank_cell(s, 0, TAPE_INPUTS + type->count);
   if (!tape) return vm_out_of_memory(s);
-  s->level++;
-  cell_fields(tape)[TAPE_LEVEL].bits = (uint64_t)s->level << 1 | pc->c;
+  s->runs[++s->level] = atomic_fetch_add(&runs_begun, 1);
+  cell_fields(tape)[TAPE_RUN] = tape_of_run(s->runs[s->level], s->level, pc->c);
   Walk w = {.s = s, .leaf = leaf_input, .dual = true};
   for (int i = 0; i < type->count; i++) {
     const Type *t = type->args[i];
@@ -814,9 +815,9 @@ bool vm_end(Session *s, const Word *pc) {
   const Type *result = ((const Type *)pc[1].data)->result;
   Cell *tape = s->regs[pc->b].cell;
   Value v = s->regs[pc->c];
-  bool dual = cell_fields(tape)[TAPE_LEVEL].bits & 1;
+  bool dual = tape_is_dual(tape);
   bool counted = type_is_counted(result) || type_is_float_scalar(result);
-  s->level = (int)(cell_fields(tape)[TAPE_LEVEL].bits >> 1) - 1;
+  s->level = tape_level(tape) - 1;
   if (s->level == 0) {
     session_note_tape(s);
     again_end(s);

@@ -21,6 +21,40 @@ static inline int order_level(uint64_t order) {
   return (int)(order >> ORDER_NUMBER_BITS);
 }
 
+/* --- Runs --------------------------------------------------------------- */
+
+/* What a tape says of its run: the number, the level, whether the code that
+ * began it is dual itself.  Runs are numbered across all sessions, since tapes
+ * go from one to another. */
+enum { RUN_LEVEL_BITS = 15 };
+
+static inline Value tape_of_run(uint64_t run, int level, bool dual) {
+  return (Value){.bits =
+                     run << (RUN_LEVEL_BITS + 1) | (uint64_t)level << 1 | dual};
+}
+static inline bool tape_is_dual(Cell *tape) {
+  return cell_fields(tape)[TAPE_RUN].bits & 1;
+}
+static inline int tape_level(Cell *tape) {
+  return (int)(cell_fields(tape)[TAPE_RUN].bits >> 1 &
+               (((uint64_t)1 << RUN_LEVEL_BITS) - 1));
+}
+static inline uint64_t tape_run(Cell *tape) {
+  return cell_fields(tape)[TAPE_RUN].bits >> (RUN_LEVEL_BITS + 1);
+}
+/* The highest level below the tape's whose run was under way when the tape was
+ * made and still is.  What its records keep of later levels is of runs that
+ * have ended, although others of these levels may be under way: a rule of
+ * with_vjp is called when its run has ended, maybe with a tape that it
+ * captured, and may begin runs. */
+static inline int tape_known(const Session *s, Cell *tape) {
+  int level = 0, below = tape_level(tape) - 1;
+  while (level < below && level < s->level &&
+         s->runs[level + 1] < tape_run(tape))
+    level++;
+  return level;
+}
+
 /* --- Duals -------------------------------------------------------------- */
 
 static inline bool is_dual(Value v) { return v.obj->size != SIZE_TENSOR; }

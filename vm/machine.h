@@ -110,6 +110,8 @@ static inline const Word *unboxed_code(const UnboxedCode codes[2],
 }
 static_assert(RESULTS_MOST == 8, "a code for each length of the list");
 
+enum { LEVELS_MOST = 1000 };
+
 /* The Duals of scalars that a session keeps for the next ones. */
 enum { DEAD_DUALS = 4 };
 
@@ -175,9 +177,10 @@ struct Session {
   Session *asker;           /* whose aside it is, or NULL */
   Observer *observer;       /* NULL: nobody looks on */
   RunStatus status;
-  bool unwound;          /* everything is, after a fault */
-  int level;             /* of differentiation within differentiation */
-  uint64_t record_count; /* of operators, so far */
+  bool unwound; /* everything is, after a fault */
+  int level;    /* of differentiation within differentiation */
+  uint64_t runs[LEVELS_MOST + 1]; /* under way, by level: their numbers */
+  uint64_t record_count;          /* of operators, so far */
   /* The Duals of scalars that died, for the next ones (stretch.c). */
   Cell *dead_duals[DEAD_DUALS];
   int dead_count;

@@ -247,6 +247,13 @@ bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
   return false;
 }
 
+/* What a record keeps, as it is for the sweep: kept. */
+static Value kept_value(const Sweep *w, Value v) {
+  v = dual_upto(v, w->known);
+  obj_keep(v.obj);
+  return v;
+}
+
 /* The operands that the rule names into the window; false without memory. */
 static bool put_arguments(Sweep *w, Adjoint *a, const struct Derivative *d,
                           Value *window, int *count) {
@@ -259,16 +266,12 @@ static bool put_arguments(Sweep *w, Adjoint *a, const struct Derivative *d,
     int fields = group_fields(d->groups[i]);
     if (d->uses >> i & 1) {
       const Type *type = g->type->args[*count];
-      Value *kept = &f[RECORD_ARGS + 2 * n + at], v = *kept;
-      for (int k = 0; k < fields; k++) obj_keep(kept[k].obj);
-      if (tuple) {
-        Value parts[fields];
-        memcpy(parts, kept, (size_t)fields * sizeof *parts);
-        if (!tuple_argument(w, type, parts, &v)) return false;
-      } else {
-        v = sweep_argument(w, type, v);
-      }
-      window[(*count)++] = v;
+      Value parts[fields];
+      for (int k = 0; k < fields; k++)
+        parts[k] = kept_value(w, f[RECORD_ARGS + 2 * n + at + k]);
+      if (!tuple) window[*count] = sweep_argument(w, type, parts[0]);
+      else if (!tuple_argument(w, type, parts, &window[*count])) return false;
+      (*count)++;
     }
     at += fields;
   }
@@ -276,8 +279,7 @@ static bool put_arguments(Sweep *w, Adjoint *a, const struct Derivative *d,
   Value *outs = &f[RECORD_ARGS + 3 * n];
   if (d->keeps_value) {
     const Type *type = g->type->args[*count];
-    for (int i = 0; i < m; i++) obj_keep(outs[i].obj);
-    memcpy(parts, outs, (size_t)m * sizeof *parts);
+    for (int i = 0; i < m; i++) parts[i] = kept_value(w, outs[i]);
     if (type->kind != TY_TUPLE)
       window[*count] = sweep_argument(w, type, parts[0]);
     else if (!tuple_argument(w, type, parts, &window[*count])) return false;
@@ -399,7 +401,7 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
     const Type *t = made < n ? type->args[made] : type->result;
     Value v = kept[made + 1];
     if (!type_is_object(t)) window[made] = v;
-    else ok = dual_freeze(s, t, v, w->level - 1, &window[made]);
+    else ok = dual_freeze(s, t, v, w->known, &window[made]);
   }
   Next next = {.of = a};
   Walk walk = {.s = s, .leaf = leaf_given, .dual = true, .data = &next};
@@ -409,7 +411,7 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   if (!ok) return sweep_drop_arguments(s, rule, window, given);
   window[++made] = kept[0];
   if (rule->nparams > (uint32_t)made &&
-      !dual_freeze(s, NULL, kept[0], w->level - 1, &window[made]))
+      !dual_freeze(s, NULL, kept[0], w->known, &window[made]))
     return sweep_drop_arguments(s, rule, window, made);
   if (!sweep_invoke(w, rule, window)) return false;
   Value result = s->left[0];
@@ -646,7 +648,9 @@ bool vm_pull(Session *s, const Word *pc) {
   bool last = obj_unshared(&tape->obj);
   obj_keep(&tape->obj);
   Sweep w = {.s = s,
-             .level = (int)(t[TAPE_LEVEL].bits >> 1),
+             .level = tape_level(tape),
+             .run = tape_run(tape),
+             .known = tape_known(s, tape),
              .dual = pc->b & PULL_DUAL,
              .forward = pc->b & PULL_FORWARD,
              .pc = pc};

@@ -47,6 +47,8 @@ typedef struct Adjoint {
 typedef struct Sweep {
   Session *s;
   int level;
+  uint64_t run; /* whose records it goes through */
+  int known;    /* what they keep of levels beyond is constant (tape_known) */
   bool dual;    /* the code that sweeps is differentiated itself */
   bool forward; /* it sweeps for jvp */
   const Word *pc;

@@ -20,6 +20,7 @@ struct SweptRegion {
   size_t references;
   Session *s;
   int level;
+  uint64_t run;
   const Word *pc;
   Cell *region;
   size_t count;
@@ -87,6 +88,7 @@ bool swept_begin(Sweep *w, Cell *region, size_t n, Adjoint *const *wanted) {
   *r = (SweptRegion){.references = 1,
                      .s = s,
                      .level = w->level,
+                     .run = w->run,
                      .pc = w->pc,
                      .region = region};
   obj_keep(&region->obj);
@@ -146,7 +148,12 @@ bool swept_end(Sweep *w) {
 
 bool swept_again(SweptRegion *r, Sweep *w) {
   Session *s = r->s;
-  *w = (Sweep){.s = s, .level = r->level, .pc = r->pc, .for_rows = true};
+  *w = (Sweep){.s = s,
+               .level = r->level,
+               .run = r->run,
+               .known = r->level - 1,
+               .pc = r->pc,
+               .for_rows = true};
   VEC_INIT(&w->heap, s->mem);
   VEC_INIT(&w->inputs, s->mem);
   for (size_t i = 0; i < r->count; i++) {

@@ -335,9 +335,11 @@ static const Expr *put_attrs(Making *m, const Expr *body) {
  *                        operand i's term
  *   if (rank_is(%x, n)) {E} else {F}
  *                        E or F, without a look at the other one; likewise
- *                        is($a, "word"), is($a, 1): an attribute, and
- *                        has_diagonals($equation, i), and slices_rows(%x):
- *                        does strided_slice cut %x along axis 0 alone?
+ *                        is($a, "word"), is($a, 1): an attribute, of which the
+ *                        rule must know it; is_written($a), is_written($a, 1):
+ *                        one that is not computed, or is not that either;
+ *                        has_diagonals($equation, i); and slices_rows(%x): does
+ *                        strided_slice cut %x along axis 0 alone?
  *   is_one_index(%i, E)  a condition: does the type of %i tell that it names
  *                        one part, as gather_nd reads it?  If so, it is decided
  *                        like those; else it is E
@@ -479,14 +481,17 @@ static int decided(Making *m, const Expr *e) {
   if (calls(e, "has_diagonals")) return diagonals(m, e) >= 0;
   if (calls(e, "slices_rows")) return slices_rows(m, e);
   if (calls(e, "is_one_index")) return is_one_index(m, e) ? 1 : -1;
-  bool is = calls(e, "is") && e->count == 2;
-  const Name *name = is ? variable(e->args[0]) : variable(e);
+  bool written = calls(e, "is_written") && e->count > 0;
+  bool is = (written || calls(e, "is")) && e->count == 2;
+  const Name *name = variable(is || written ? e->args[0] : e);
   int at = name ? bound_attr(m, name) : -1;
   if (at < 0) return -1;
   const AttrValue *v = &m->attrs->values[at];
   bool truth = m->attrs->op->attrs[at].type == AT_BOOL;
-  if (!is && (!truth || v->operand >= 0)) return -1;
-  m->unknown |= v->operand >= 0;
+  bool computed = v->operand >= 0;
+  if (written && (computed || !is)) return !computed;
+  if (!is && (!truth || computed)) return -1;
+  m->unknown |= computed;
   if (!is) return !dim_is(v->integer, 0);
   if (e->args[1]->kind != EX_STRING)
     return v->state == AV_SET && dim_is(v->integer, literal(e->args[1]));

@@ -455,8 +455,8 @@ static bool no_rule(Session *s, const OpSite *site, GradientStatus status) {
   const char *name = name_of_call(s, site);
   if (status == GRADIENT_UNKNOWN)
     vm_fault_at(s, site->span, E0609,
-                "`%s` cannot be differentiated here: its attributes must be "
-                "known before the program runs",
+                "`%s` cannot be differentiated here: an attribute that its "
+                "derivative needs must be a literal",
                 name);
   else if (status == GRADIENT_NONE)
     vm_fault_at(s, site->span, E0609, "`%s` has no derivative, because %s",
@@ -468,7 +468,11 @@ static bool no_rule(Session *s, const OpSite *site, GradientStatus status) {
                 "the rule of differentiation of `%s` does not fit these "
                 "operands",
                 name);
-  diag_hint(s->fault, "where no gradient is wanted: stop_gradient(...)");
+  diag_hint(s->fault,
+            status == GRADIENT_UNKNOWN
+                ? "write a literal; where there are several, an `if` chooses "
+                  "the call"
+                : "where no gradient is wanted: stop_gradient(...)");
   return false;
 }
 

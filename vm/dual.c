@@ -588,7 +588,6 @@ static bool freeze_function(Session *s, Freezing *f, Cell *closure,
 static void freeze_cell(Freezing *f, const Type *type, RefCell *r) {
   if (r->obj.tag <= f->level + 1 || ptrmap_has(&f->seen, r)) return;
   ptrmap_put(&f->seen, r, r);
-  r->obj.tag = (uint16_t)(f->level + 1);
   VEC_PUSH(&f->cells, r);
   VEC_PUSH(&f->types, type);
 }
@@ -633,12 +632,15 @@ static bool freeze_captures(Walk *w, Cell *closure) {
   return true;
 }
 
+/* From then on the cell is like one that was made at the level. */
 static bool freeze_content(Walk *w, const Type *type, RefCell *r) {
+  const Freezing *f = w->data;
   Obj *old = r->content.obj;
-  if (!(r->obj.mask & REF_COUNTED)) return true;
-  if (!walk_copy(w, type->args[0], r->content, false, &r->content))
+  bool counted = r->obj.mask & REF_COUNTED;
+  if (counted && !walk_copy(w, type->args[0], r->content, false, &r->content))
     return false;
-  obj_drop(&w->s->store, old);
+  if (counted) obj_drop(&w->s->store, old);
+  r->obj.tag = (uint16_t)(f->level + 1);
   return true;
 }
 

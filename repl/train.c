@@ -207,7 +207,7 @@ static int break_off(Training *t, rly_status status) {
   train_show_end(t);
   host_report(t->h);
   if (rly_session_restore(t->session, t->before) == RLY_OK) {
-    t->step = t->sure;
+    t->step = t->before_step;
     if (t->step && !train_keep(t)) train_write_weights(t, "weights");
   }
   train_show_why(t, code == 130 ? TRAIN_CUT : TRAIN_FAILED);
@@ -254,7 +254,7 @@ static int go_on(Training *t) {
   bool over = patience && without >= (int64_t)patience;
   int code = exit_status(counted);
   while (!code && !over && !ending(t) && t->step < t->steps) {
-    t->sure = t->step;
+    t->before_step = t->step;
     t->before = rly_session_snapshot(t->session);
     code = t->before ? advance(t, &over) : 3;
     rly_snapshot_free(t->before);

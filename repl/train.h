@@ -55,8 +55,8 @@ typedef struct Training {
   const char *weights; /* the param whose paths name them; "": none */
   rly_session *session;
   int64_t step, steps, per_epoch, epochs;
-  rly_snapshot *before; /* what the step under way begins with: the state */
-  int64_t sure;         /* after so many steps */
+  rly_snapshot *before; /* the state with which the step under way began, */
+  int64_t before_step;  /* which is the one after so many steps */
   int64_t saved;        /* the step of the last checkpoint; -1: none */
   double smooth;        /* loss, over some 20 steps; NaN: none yet */
   VEC(double) curve;    /* the mean losses of the epochs since `begun` */

@@ -546,7 +546,8 @@ static void hint_field_type(Infer *in, Diag *d, const Expr *field) {
 
 void report_form_value(Infer *in, const Constraint *c) {
   Diag *d = diag_error(in->p->diags, E0202, c->span,
-                       "`%s` is a form, which is called and is no value",
+                       "`%s` can only be called: it is a form, not a function "
+                       "that can be passed on",
                        c->op->name);
   diag_hint(d, "write a `fn` that calls it: fn (...) { %s(...) }", c->op->name);
 }

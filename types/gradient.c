@@ -335,9 +335,10 @@ static const Expr *put_attrs(Making *m, const Expr *body) {
  *                        operand i's term
  *   if (rank_is(%x, n)) {E} else {F}
  *                        E or F, without a look at the other one; likewise
- *                        is($a, "word"), is($a, 1): an attribute, of which the
- *                        rule must know it; is_written($a), is_written($a, 1):
- *                        one that is not computed, or is not that either;
+ *                        is($a, "word"), is($a, 1): has the attribute this
+ *                        value?  Where the program computes it, the rule does
+ *                        not fit.  is_written($a): is it a literal?
+ *                        is_written($a, 1): a literal of this value?
  *                        has_diagonals($equation, i); and slices_rows(%x): does
  *                        strided_slice cut %x along axis 0 alone?
  *   is_one_index(%i, E)  a condition: does the type of %i tell that it names

@@ -75,6 +75,42 @@ static bool hint_quotes(Diag *d, const char *text, uint32_t len) {
   return true;
 }
 
+/* Of what a literal of the dtype is made, but for its suffix. */
+static const char *digits_of(DType dtype) {
+  if (dtype == DT_BOOL) return "";
+  return dtype_is_float(dtype) ? "-0123456789." : "-0123456789";
+}
+
+static const char *suffix_of(DType dtype) {
+  return dtype == DT_FLOAT32 ? "f" : dtype_info[dtype].suffix;
+}
+
+/* [1, 2] where floats are wanted is [1f, 2f]: says so of a list of literals at
+ * `span` that fits a line. */
+static bool hint_literals(Infer *in, Diag *d, Span span, DType wanted) {
+  enum { LENGTH_MOST = 40 };
+  uint32_t len;
+  const char *text = sources_text(in->p->sources, span, &len);
+  const char *digits = digits_of(wanted);
+  if (len < 3 || len > LENGTH_MOST || *text != '[') return false;
+  StrBuf out;
+  strbuf_init(&out, in->p->mem);
+  bool all = true;
+  char before = '['; /* the last that is no blank */
+  for (uint32_t i = 0; all && i < len; i++) {
+    bool digit = strchr(digits, text[i]), minus = text[i] == '-';
+    all = text[i] && (digit || strchr("[], ", text[i])) &&
+          (!minus || before == '[' || before == ',');
+    if (text[i] != ' ') before = text[i];
+    strbuf_add_char(&out, text[i]);
+    if (digit && !strchr(digits, text[i + 1]))
+      strbuf_add(&out, suffix_of(wanted));
+  }
+  if (all) diag_hint(d, "write `%s`", strbuf_text(&out));
+  strbuf_done(&out);
+  return all;
+}
+
 /* `1` where a float is wanted is `1f`, and "1" is no number: says so of a
  * literal at `span`.  With `d` NULL it only answers whether it would.  A
  * literal that is too long to be one number is left alone, as is one with a
@@ -83,12 +119,11 @@ static bool hint_literal(Infer *in, Diag *d, Span span, DType wanted) {
   uint32_t len;
   const char *text = sources_text(in->p->sources, span, &len);
   if (hint_quotes(d, text, len)) return true;
-  bool digits = len > 0 && len < 20 && wanted != DT_BOOL;
-  const char *allowed = dtype_is_float(wanted) ? "-0123456789." : "-0123456789";
+  bool digits = len > 0 && len < 20;
   for (uint32_t i = 0; digits && i < len; i++)
-    digits = text[i] && strchr(allowed, text[i]) != NULL;
-  const char *suffix = wanted == DT_FLOAT32 ? "f" : dtype_info[wanted].suffix;
-  if (d && digits) diag_hint(d, "write `%.*s%s`", (int)len, text, suffix);
+    digits = text[i] && strchr(digits_of(wanted), text[i]) != NULL;
+  if (d && digits)
+    diag_hint(d, "write `%.*s%s`", (int)len, text, suffix_of(wanted));
   return digits;
 }
 
@@ -168,6 +203,9 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
   bool literal = found->rank == 0 || found->dtype == DT_UINT8; /* or a text */
   if (literal && wanted->rank == 0 &&
       hint_literal(in, d, why->span, (DType)wanted->dtype))
+    return;
+  if (found->rank != 0 && found->dtype == DT_INT32 &&
+      hint_literals(in, d, why->span, (DType)wanted->dtype))
     return;
   diag_hint(d, "dtypes never convert by themselves: cast(x, dtype=\"%s\")",
             dtype_name(wanted->dtype));

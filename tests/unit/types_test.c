@@ -300,6 +300,12 @@ static const Refused graph[] = {
 
 static const Refused mismatches[] = {
     {E0201, "def @f(%x: float32) { %x } def @main() { @f(1) }", "write `1f`"},
+    {E0201,
+     "def @f(%x: Tensor[(2), float32]) { %x } def @main() { @f([1, -2]) }",
+     "write `[1f, -2f]`"},
+    {E0201,
+     "def @f(%x: Tensor[(2), float32]) { %x } def @main() { @f([1, 3 - 2]) }",
+     "cast(x, dtype=\"float32\")"},
     {E0201, "def @main(%c: bool) { if (%c) { 1 } else { True } }",
      "expected int32, found bool"},
     {E0201, "def @main() -> float32 { 1i64 }", "expected float32, found int64"},

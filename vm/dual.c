@@ -475,7 +475,6 @@ static bool may_leave(Session *s, const Type *type, Value v, int levels) {
 
 static bool leaf_plain(Walk *w, const Type *type, Value v, bool bits,
                        Value *out) {
-  if (!w->dual && !may_leave(w->s, type, v, 0)) return false;
   if (!is_float(type)) return give_kept(type, v, out);
   if (!bits)
     return give(w, type, (Value){.tensor = (Tensor *)dual_tensor(v)}, out);
@@ -484,9 +483,15 @@ static bool leaf_plain(Walk *w, const Type *type, Value v, bool bits,
   return true;
 }
 
-static bool dual_plain(Session *s, const Type *type, Value v, bool bits,
-                       bool dual, Value *out) {
-  Walk w = {.s = s, .leaf = leaf_plain, .dual = dual, .all_leaves = true};
+static bool leaf_out(Walk *w, const Type *type, Value v, bool bits,
+                     Value *out) {
+  return may_leave(w->s, type, v, 0) && leaf_plain(w, type, v, bits, out);
+}
+
+/* For code that is not differentiated. */
+static bool dual_out(Session *s, const Type *type, Value v, bool bits,
+                     Value *out) {
+  Walk w = {.s = s, .leaf = leaf_out, .all_leaves = true};
   return walk_copy(&w, type, v, bits, out);
 }
 
@@ -703,13 +708,13 @@ bool vm_box(Session *s, const Word *pc) {
 }
 
 bool vm_plain(Session *s, const Word *pc) {
-  return dual_plain(s, pc[1].data, s->regs[pc->b], false, false,
-                    &s->regs[pc->a]);
+  Walk w = {.s = s, .leaf = leaf_plain, .all_leaves = true};
+  return walk_copy(&w, pc[1].data, s->regs[pc->b], false, &s->regs[pc->a]);
 }
 
 bool vm_constant_of(Session *s, const Word *pc) {
-  return dual_plain(s, pc[1].data, s->regs[pc->b], false, true,
-                    &s->regs[pc->a]);
+  Walk w = {.s = s, .leaf = leaf_plain, .dual = true, .all_leaves = true};
+  return walk_copy(&w, pc[1].data, s->regs[pc->b], false, &s->regs[pc->a]);
 }
 
 bool vm_part(Session *s, const Word *pc) {
@@ -752,7 +757,7 @@ bool vm_dual_write(Session *s, const Word *pc) {
   const Type *type = pc[1].data;
   Value old = r->content, v = s->regs[pc->b], down;
   if (r->obj.tag <= s->level) {
-    bool ok = r->obj.tag == 0 ? dual_plain(s, type, v, false, false, &down)
+    bool ok = r->obj.tag == 0 ? dual_out(s, type, v, false, &down)
                               : dual_down(s, type, v, !type_is_object(type),
                                           r->obj.tag - 1, &down);
     if (!ok) return false;
@@ -830,7 +835,7 @@ bool vm_end(Session *s, const Word *pc) {
   } else {
     cell_fields(tape)[TAPE_VALUE] = v;
   }
-  if (!dual) return dual_plain(s, result, v, !counted, false, &s->regs[pc->a]);
+  if (!dual) return dual_out(s, result, v, !counted, &s->regs[pc->a]);
   return dual_down(s, result, v, !counted, s->level, &s->regs[pc->a]);
 }
 

@@ -23,12 +23,15 @@
 
 typedef struct Obj {
   int32_t count;
-  uint16_t tag; /* a constructor's index; 0 otherwise */
+  uint16_t tag; /* a constructor's index, or as below; 0 otherwise */
   uint16_t size : 4, mask : 12;
 } Obj;
 
 enum { SIZE_SMALL_MAX = 12, SIZE_TENSOR = 13, SIZE_REF = 14, SIZE_BIG = 15 };
 enum { COUNT_IMMORTAL = INT32_MIN };
+/* Tags of the cells of differentiation (vm/dual_tape.h), beyond those of
+ * constructors. */
+enum { TAG_DUAL = UINT16_MAX - 1, TAG_TAPE };
 
 struct Tensor;
 struct Cell;

@@ -530,16 +530,14 @@ static bool copy_upto(Session *s, const Type *type, Value v, bool bits,
 
 /* --- Constants ---------------------------------------------------------- */
 
-/* Functions are copied, too, since they hold Duals in what they captured. Cells
- * stay themselves, but those that were made above the level hold constants from
- * now on.  Both are looked into one after the other, each once, so that they
- * may be nested to any depth, and in circles. */
+/* Objects are gone over by what their headers say, one after the other, so they
+ * may be nested to any depth, and in circles.  Types would not do: the code of
+ * a function of any type knows only how what it captured is represented. */
 typedef struct Freezing {
+  Session *s;
   int level;
-  PtrMap seen;          /* a closure -> its copy, a cell -> itself */
-  VEC(Cell *) closures; /* copies, whose captures are not copied yet */
-  VEC(RefCell *) cells;
-  VEC(const Type *) types; /* of the cells */
+  PtrMap seen;     /* a cell that has several holders -> its copy */
+  VEC(Obj *) rest; /* copies of cells, and ref cells, still to be gone over */
 } Freezing;
 
 static Cell *cell_copy(Session *s, Cell *from) {
@@ -557,125 +555,69 @@ static Cell *cell_copy(Session *s, Cell *from) {
   return c;
 }
 
-static void put_field(Session *s, Cell *c, int i, Value v) {
-  Obj *old = cell_fields(c)[i].obj;
-  cell_fields(c)[i] = v;
-  obj_drop(&s->store, old);
-}
-
-static bool freeze_function(Session *s, Freezing *f, Cell *closure,
-                            Value *out) {
-  const InstanceKey *key = &closure_function(closure)->key;
-  bool holds_duals =
-      env_is_dual(key->env) && key->group && key->group->capture_count > 0;
-  Cell *copy = holds_duals ? ptrmap_get(&f->seen, closure) : closure;
-  if (copy) {
-    obj_keep(&copy->obj);
-    out->cell = copy;
+/* Tuples, constructors and closures, since they may hold Duals.  The fields of
+ * the copy are those of the cell until it is gone over. */
+static bool freeze_cell(Freezing *f, Cell *from, Value *out) {
+  bool shared = !obj_unshared(&from->obj);
+  out->cell = shared ? ptrmap_get(&f->seen, from) : NULL;
+  if (out->cell) {
+    obj_keep(out->obj);
     return true;
   }
-  copy = cell_copy(s, closure);
-  if (!copy) return vm_out_of_memory(s);
-  if (captures_packed(key->group)) {
-    Cell *tuple = cell_copy(s, captures_cell(key->group, copy));
-    if (!tuple) {
-      obj_drop(&s->store, &copy->obj);
-      return vm_out_of_memory(s);
-    }
-    put_field(s, copy, CLOSURE_CAPTURES, (Value){.cell = tuple});
+  out->cell = cell_copy(f->s, from);
+  if (!out->cell) return vm_out_of_memory(f->s);
+  if (shared) ptrmap_put(&f->seen, from, out->cell);
+  VEC_PUSH(&f->rest, out->obj);
+  return true;
+}
+
+/* A ref cell stays itself: from then on it is like one that was made at the
+ * level, and holds constants.  So does a tape, whose records know of which run
+ * they are. */
+static bool freeze_object(Freezing *f, Value v, Value *out) {
+  Obj *o = v.obj;
+  if (o->size == SIZE_REF && o->tag > f->level + 1) {
+    o->tag = (uint16_t)(f->level + 1);
+    VEC_PUSH(&f->rest, o);
   }
-  ptrmap_put(&f->seen, closure, copy);
-  VEC_PUSH(&f->closures, copy);
-  out->cell = copy;
+  bool whole = o->size == SIZE_TENSOR || o->size == SIZE_REF ||
+               o->tag == TAG_TAPE || cell_count(v.cell) == 0;
+  if (!whole && o->tag != TAG_DUAL) return freeze_cell(f, v.cell, out);
+  *out = whole ? v : dual_upto(v, f->level);
+  obj_keep(out->obj);
   return true;
 }
 
-static void freeze_cell(Freezing *f, const Type *type, RefCell *r) {
-  if (r->obj.tag <= f->level + 1 || ptrmap_has(&f->seen, r)) return;
-  ptrmap_put(&f->seen, r, r);
-  VEC_PUSH(&f->cells, r);
-  VEC_PUSH(&f->types, type);
+static bool freeze_field(Freezing *f, Value *field) {
+  Value frozen;
+  if (!freeze_object(f, *field, &frozen)) return false;
+  obj_drop(&f->s->store, field->obj);
+  *field = frozen;
+  return true;
 }
 
-static bool leaf_frozen(Walk *w, const Type *type, Value v, bool bits,
-                        Value *out) {
-  Freezing *f = w->data;
-  if (type->kind == TY_FN) return freeze_function(w->s, f, v.cell, out);
-  if (type->kind == TY_REF) freeze_cell(f, type, (RefCell *)v.obj);
-  if (!is_float(type)) return give_kept(type, v, out);
-  if (bits) return box(w, type, v, out);
-  return give(w, type, dual_upto(v, f->level), out);
-}
-
-/* The type of what a function captured, as far as it is known. */
-static const Type *captured_type(Session *s, const Env *env, const Type *type) {
-  if (!type->has_var) return type;
-  pthread_mutex_lock(&s->code->lock);
-  type = env_type(s->code, env, type);
-  pthread_mutex_unlock(&s->code->lock);
-  return type;
-}
-
-/* A tape that a form captured stays as it is, and what is of a type that the
- * code does not know. */
-static bool freeze_captures(Walk *w, Cell *closure) {
-  Session *s = w->s;
-  const InstanceKey *key = &closure_function(closure)->key;
-  const FnGroup *g = key->group;
-  Cell *c = captures_cell(g, closure);
-  int at = captures_first(g);
-  for (int i = 0; i < g->free_count; i++) {
-    if (!g->free[i].captured) continue;
-    int k = at++;
-    const Type *t = captured_type(s, key->env, g->free[i].var->type);
-    bool tape = key->kind == FUNCTION_FORM && t->kind != TY_FN;
-    Value v;
-    if (tape || t->has_var || !cell_field_counted(c, (uint64_t)k)) continue;
-    if (!walk_copy(w, t, cell_fields(c)[k], false, &v)) return false;
-    put_field(s, c, k, v);
+static bool freeze_fields(Freezing *f, Obj *o) {
+  if (o->size == SIZE_REF) {
+    RefCell *r = (RefCell *)o;
+    return !(o->mask & REF_COUNTED) || freeze_field(f, &r->content);
   }
-  return true;
-}
-
-/* From then on the cell is like one that was made at the level. */
-static bool freeze_content(Walk *w, const Type *type, RefCell *r) {
-  const Freezing *f = w->data;
-  Obj *old = r->content.obj;
-  bool counted = r->obj.mask & REF_COUNTED;
-  if (counted && !walk_copy(w, type->args[0], r->content, false, &r->content))
-    return false;
-  if (counted) obj_drop(&w->s->store, old);
-  r->obj.tag = (uint16_t)(f->level + 1);
-  return true;
-}
-
-static bool freeze_rest(Walk *w, Freezing *f) {
+  Cell *c = (Cell *)o;
   bool ok = true;
-  while (ok && f->closures.len + f->cells.len > 0 && !mem_exhausted(w->s->mem))
-    ok = f->closures.len
-             ? freeze_captures(w, VEC_POP(&f->closures))
-             : freeze_content(w, VEC_POP(&f->types), VEC_POP(&f->cells));
-  return ok && (!mem_exhausted(w->s->mem) || vm_out_of_memory(w->s));
+  for (uint64_t i = 0, n = cell_count(c); ok && i < n; i++)
+    ok = !cell_field_counted(c, i) || freeze_field(f, &cell_fields(c)[i]);
+  return ok;
 }
 
-bool dual_freeze(Session *s, const Type *type, Value v, int level, Value *out) {
-  Freezing f = {.level = level};
-  Walk w = {.s = s,
-            .leaf = leaf_frozen,
-            .dual = true,
-            .all_leaves = true,
-            .data = &f};
+bool dual_freeze(Session *s, Value v, int level, Value *out) {
+  Freezing f = {.s = s, .level = level};
   ptrmap_init(&f.seen, s->mem);
-  VEC_INIT(&f.closures, s->mem);
-  VEC_INIT(&f.cells, s->mem);
-  VEC_INIT(&f.types, s->mem);
-  bool made = type ? walk_copy(&w, type, v, false, out)
-                   : freeze_function(s, &f, v.cell, out);
-  bool ok = made && freeze_rest(&w, &f);
+  VEC_INIT(&f.rest, s->mem);
+  bool made = freeze_object(&f, v, out), ok = made;
+  while (ok && f.rest.len && !mem_exhausted(s->mem))
+    ok = freeze_fields(&f, VEC_POP(&f.rest));
+  ok = ok && (!mem_exhausted(s->mem) || vm_out_of_memory(s));
   if (made && !ok) obj_drop(&s->store, out->obj);
-  VEC_DONE(&f.types);
-  VEC_DONE(&f.cells);
-  VEC_DONE(&f.closures);
+  VEC_DONE(&f.rest);
   ptrmap_done(&f.seen);
   return ok;
 }
@@ -791,7 +733,7 @@ bool vm_begin(Session *s, const Word *pc) {
                     "deep: %d levels",
                     LEVELS_MOST);
   if (s->level == 0) again_begin(s, type_is_object(type->result));
-  Cell *tape = blank_cell(s, 0, TAPE_INPUTS + type->count);
+  Cell *tape = blank_cell(s, TAG_TAPE, TAPE_INPUTS + type->count);
   if (!tape) return vm_out_of_memory(s);
   s->runs[++s->level] = atomic_fetch_add(&runs_begun, 1);
   cell_fields(tape)[TAPE_RUN] = tape_of_run(s->runs[s->level], s->level, pc->c);

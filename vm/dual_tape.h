@@ -141,7 +141,8 @@ static inline int record_level(Cell *r) { return order_level(record_order(r)); }
  * alone. */
 static inline void dual_set(Cell *dual, Cell *record, int index) {
   int level = record ? record_level(record) : 0;
-  dual->obj = (Obj){.count = 1, .size = DUAL_FIELDS, .mask = record ? 3 : 1};
+  dual->obj = (Obj){
+      .count = 1, .tag = TAG_DUAL, .size = DUAL_FIELDS, .mask = record ? 3 : 1};
   dual->fields[DUAL_RECORD].cell = record;
   dual->fields[DUAL_PLACE].bits = order_at(level, (uint64_t)index);
 }
@@ -214,10 +215,10 @@ struct Walk {
   bool all_leaves;
   void *data;
 };
-/* Copies a value below the levels above `level`, scalars as objects, and what
- * functions in it have captured and cells hold, so that it may be used after
- * the runs of those levels.  The type NULL: a function. */
-bool dual_freeze(Session *s, const Type *type, Value v, int level, Value *out);
 bool walk_copy(Walk *w, const Type *type, Value v, bool bits, Value *out);
+/* Copies an object below the levels above `level`, and what functions in it
+ * have captured and cells hold, so that it may be used after the runs of those
+ * levels.  Scalars that are bits in it stay so. */
+bool dual_freeze(Session *s, Value v, int level, Value *out);
 
 #endif

@@ -401,7 +401,7 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
     const Type *t = made < n ? type->args[made] : type->result;
     Value v = kept[made + 1];
     if (!type_is_object(t)) window[made] = v;
-    else ok = dual_freeze(s, t, v, w->known, &window[made]);
+    else ok = dual_freeze(s, v, w->known, &window[made]);
   }
   Next next = {.of = a};
   Walk walk = {.s = s, .leaf = leaf_given, .dual = true, .data = &next};
@@ -411,7 +411,7 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   if (!ok) return sweep_drop_arguments(s, rule, window, given);
   window[++made] = kept[0];
   if (rule->nparams > (uint32_t)made &&
-      !dual_freeze(s, NULL, kept[0], w->known, &window[made]))
+      !dual_freeze(s, kept[0], w->known, &window[made]))
     return sweep_drop_arguments(s, rule, window, made);
   if (!sweep_invoke(w, rule, window)) return false;
   Value result = s->left[0];

@@ -582,13 +582,19 @@ coverage: ready ## the lines of each room that `make test` reaches; in percent
 	@$(MAKE) --no-print-directory MODE=cov check; failed=$$?; \
 	  tests/coverage cov && exit $$failed
 
-# One test for each core and one more, because some wait for a terminal or the
-# disk; those that run make in this tree do so in turn.  Slow builds take a part
-# of the suites.
+# The tests of what is no part of a build: the text of this tree, the page of
+# WebAssembly, the runner of the suites.  The release alone runs them.
+OF_THE_TREE := tests/lint $(patsubst %,tests/t/%.t,book conformance lint \
+  readme rebuild system tree_sitter vscode web web_access web_browser web_page)
+
+# One test for each core: where pages of memory are dear, as in some virtual
+# machines, more at a time take longer.  Those that run make in this tree do so
+# in turn.  Slow builds take a part of the suites.
 check: all lib $(units) $(conf) $(fuzz_attrs) $(differ) $(oom)
-	@prove --timer -j$(shell expr $$(nproc) + 1) \
+	@prove --timer -j$(shell nproc) \
 	  --rules 'seq=tests/t/{build,embed,guide,rebuild}.t' \
-	  --rules 'par=**' tests/lint $(units) $(wildcard tests/t/*.t)
+	  --rules 'par=**' $(filter-out $(if $(filter-out release,$(MODE)), \
+	    $(OF_THE_TREE)),tests/lint $(units) $(wildcard tests/t/*.t))
 	@$(conf) --ratchet $(if $(filter-out release,$(MODE)),--one-in 4)
 
 SERIAL_TESTS := simd pack threads fuse fork ops_law

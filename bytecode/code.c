@@ -304,7 +304,7 @@ CodePlace code_place(Code *c, const Word *at) {
  * so it costs nothing to hold. */
 Cell *code_closure(Code *c, Function *f) {
   if (!f->closure) {
-    f->closure = cell_immortal(&c->arena, 0, 1);
+    f->closure = cell_immortal(&c->arena, TAG_CLOSURE, 1);
     f->closure->fields[CLOSURE_CODE].bits = (uint64_t)(uintptr_t)f;
   }
   return f->closure;

@@ -29,9 +29,9 @@ typedef struct Obj {
 
 enum { SIZE_SMALL_MAX = 12, SIZE_TENSOR = 13, SIZE_REF = 14, SIZE_BIG = 15 };
 enum { COUNT_IMMORTAL = INT32_MIN };
-/* Tags of the cells of differentiation (vm/dual_tape.h), beyond those of
- * constructors. */
-enum { TAG_DUAL = UINT16_MAX - 1, TAG_TAPE };
+/* Tags of the machine's own cells, beyond those of constructors: closures, and
+ * what differentiation has (vm/dual_tape.h). */
+enum { TAG_CLOSURE = UINT16_MAX - 2, TAG_DUAL, TAG_TAPE };
 
 struct Tensor;
 struct Cell;

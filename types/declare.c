@@ -139,7 +139,7 @@ static void declare_adt(Checker *c, Unit *unit, Scope *scope,
                .params = adt_params(c, decl),
                .ctor_count = decl->ctor_count};
   if (!adt->params) adt->param_count = 0;
-  _Static_assert((int)CTORS_MAX <= (int)TAG_DUAL,
+  _Static_assert((int)CTORS_MAX <= (int)TAG_CLOSURE,
                  "a constructor's tag is its own");
   if (adt->ctor_count > CTORS_MAX) {
     diag_error(c->p->diags, E0214, decl->ctors[CTORS_MAX].span,

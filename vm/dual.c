@@ -452,27 +452,6 @@ static bool give_kept(const Type *type, Value v, Value *out) {
   return true;
 }
 
-static bool cannot_leave(Session *s, const char *what) {
-  vm_fault(s, E0610,
-           "a %s that was made while differentiating cannot leave the function "
-           "that is differentiated",
-           what);
-  diag_hint(s->fault, "give its value back, not the %s itself", what);
-  return false;
-}
-
-/* May a function or a cell leave a run for where `levels` of them are under
- * way? One that was made while differentiating holds Duals, which end with
- * their run. A cell's tag tells up to which level; of a function's captures it
- * is not known. */
-static bool may_leave(Session *s, const Type *type, Value v, int levels) {
-  if (type->kind == TY_REF)
-    return v.obj->tag <= (levels ? levels + 1 : 0) || cannot_leave(s, "cell");
-  if (type->kind != TY_FN) return true;
-  const InstanceKey *key = &closure_function(v.cell)->key;
-  return !env_is_dual(key->env) || !key->group || cannot_leave(s, "function");
-}
-
 static bool leaf_plain(Walk *w, const Type *type, Value v, bool bits,
                        Value *out) {
   if (!is_float(type)) return give_kept(type, v, out);
@@ -481,38 +460,6 @@ static bool leaf_plain(Walk *w, const Type *type, Value v, bool bits,
   if (w->dual) return box(w, type, v, out);
   *out = v;
   return true;
-}
-
-static bool leaf_out(Walk *w, const Type *type, Value v, bool bits,
-                     Value *out) {
-  return may_leave(w->s, type, v, 0) && leaf_plain(w, type, v, bits, out);
-}
-
-/* For code that is not differentiated. */
-static bool dual_out(Session *s, const Type *type, Value v, bool bits,
-                     Value *out) {
-  Walk w = {.s = s, .leaf = leaf_out, .all_leaves = true};
-  return walk_copy(&w, type, v, bits, out);
-}
-
-/* The leaf as the outermost `levels` runs see it. */
-static bool leaf_down(Walk *w, const Type *type, Value v, bool bits,
-                      Value *out) {
-  int levels = *(const int *)w->data;
-  if (!may_leave(w->s, type, v, levels)) return false;
-  if (!is_float(type)) return give_kept(type, v, out);
-  if (bits) return box(w, type, v, out);
-  return give(w, type, dual_upto(v, levels), out);
-}
-
-static bool dual_down(Session *s, const Type *type, Value v, bool bits,
-                      int levels, Value *out) {
-  Walk w = {.s = s,
-            .leaf = leaf_down,
-            .dual = true,
-            .all_leaves = true,
-            .data = &levels};
-  return walk_copy(&w, type, v, bits, out);
 }
 
 static bool leaf_upto(Walk *w, const Type *type, Value v, bool bits,
@@ -528,17 +475,37 @@ static bool copy_upto(Session *s, const Type *type, Value v, bool bits,
   return walk_copy(&w, type, v, bits, out);
 }
 
-/* --- Constants ---------------------------------------------------------- */
+/* --- Levels ------------------------------------------------------------- */
 
-/* Objects are gone over by what their headers say, one after the other, so they
- * may be nested to any depth, and in circles.  Types would not do: the code of
- * a function of any type knows only how what it captured is represented. */
-typedef struct Freezing {
+/* What becomes of functions and cells that were made above the level: they hold
+ * Duals, which end with their run. */
+typedef enum Fate {
+  FATE_STAYS,   /* nothing: stop_gradient lets them through */
+  FATE_FROZEN,  /* they hold constants from now on, functions in a copy */
+  FATE_REFUSED, /* E0610 */
+} Fate;
+
+/* A value is gone over by what the headers of its objects say, one after the
+ * other, so they may be nested to any depth, and in circles.  Types would not
+ * do: the code of a function of any type knows only how its values are
+ * represented. */
+typedef struct Descent {
   Session *s;
   int level;
+  Fate fate;
+  bool plain;      /* for code that is not differentiated: scalars are bits */
   PtrMap seen;     /* a cell that has several holders -> its copy */
   VEC(Obj *) rest; /* copies of cells, and ref cells, still to be gone over */
-} Freezing;
+} Descent;
+
+static bool cannot_leave(Session *s, const char *what) {
+  vm_fault(s, E0610,
+           "a %s that was made while differentiating cannot leave the function "
+           "that is differentiated",
+           what);
+  diag_hint(s->fault, "give its value back, not the %s itself", what);
+  return false;
+}
 
 static Cell *cell_copy(Session *s, Cell *from) {
   int n = (int)cell_count(from);
@@ -555,71 +522,111 @@ static Cell *cell_copy(Session *s, Cell *from) {
   return c;
 }
 
-/* Tuples, constructors and closures, since they may hold Duals.  The fields of
- * the copy are those of the cell until it is gone over. */
-static bool freeze_cell(Freezing *f, Cell *from, Value *out) {
+/* The fields of the copy are those of the cell until it is gone over. */
+static bool down_cell(Descent *w, Cell *from, Value *out) {
   bool shared = !obj_unshared(&from->obj);
-  out->cell = shared ? ptrmap_get(&f->seen, from) : NULL;
+  out->cell = shared ? ptrmap_get(&w->seen, from) : NULL;
   if (out->cell) {
     obj_keep(out->obj);
     return true;
   }
-  out->cell = cell_copy(f->s, from);
-  if (!out->cell) return vm_out_of_memory(f->s);
-  if (shared) ptrmap_put(&f->seen, from, out->cell);
-  VEC_PUSH(&f->rest, out->obj);
+  out->cell = cell_copy(w->s, from);
+  if (!out->cell) return vm_out_of_memory(w->s);
+  if (shared) ptrmap_put(&w->seen, from, out->cell);
+  VEC_PUSH(&w->rest, out->obj);
   return true;
 }
 
-/* A ref cell stays itself: from then on it is like one that was made at the
- * level, and holds constants.  So does a tape, whose records know of which run
+/* A ref cell stays itself; its tag tells up to which level it was made.  One
+ * that is frozen is like one that was made at the level. */
+static bool down_ref(Descent *w, Obj *o) {
+  int least = w->plain ? 0 : w->level + 1;
+  if (o->tag <= least || w->fate == FATE_STAYS) return true;
+  if (w->fate == FATE_REFUSED) return cannot_leave(w->s, "cell");
+  o->tag = (uint16_t)least;
+  VEC_PUSH(&w->rest, o);
+  return true;
+}
+
+static bool down_closure(Descent *w, Value v, Value *out) {
+  const InstanceKey *key = &closure_function(v.cell)->key;
+  bool dual = env_is_dual(key->env) && key->group;
+  if (dual && w->fate == FATE_REFUSED) return cannot_leave(w->s, "function");
+  if (dual && key->group->capture_count > 0 && w->fate == FATE_FROZEN)
+    return down_cell(w, v.cell, out);
+  obj_keep(v.obj);
+  *out = v;
+  return true;
+}
+
+/* Is the copy an object?  A tape stays as it is: its records know of which run
  * they are. */
-static bool freeze_object(Freezing *f, Value v, Value *out) {
+static bool down_object(Descent *w, Value v, Value *out, bool *counted) {
   Obj *o = v.obj;
-  if (o->size == SIZE_REF && o->tag > f->level + 1) {
-    o->tag = (uint16_t)(f->level + 1);
-    VEC_PUSH(&f->rest, o);
+  *counted = true;
+  if (o->size == SIZE_REF) {
+    if (!down_ref(w, o)) return false;
+  } else if (o->size == SIZE_TENSOR || o->tag == TAG_DUAL) {
+    if (w->level) v = dual_upto(v, w->level);
+    else v.tensor = (Tensor *)dual_tensor(v);
+    *counted = !w->plain || v.tensor->rank > 0;
+  } else if (o->tag == TAG_CLOSURE) {
+    return down_closure(w, v, out);
+  } else if (o->tag != TAG_TAPE && cell_count(v.cell) > 0) {
+    return down_cell(w, v.cell, out);
   }
-  bool whole = o->size == SIZE_TENSOR || o->size == SIZE_REF ||
-               o->tag == TAG_TAPE || cell_count(v.cell) == 0;
-  if (!whole && o->tag != TAG_DUAL) return freeze_cell(f, v.cell, out);
-  *out = whole ? v : dual_upto(v, f->level);
-  obj_keep(out->obj);
+  if (*counted) obj_keep(v.obj);
+  *out = *counted ? v : tensor_bits_at(v.tensor, 0);
   return true;
 }
 
-static bool freeze_field(Freezing *f, Value *field) {
-  Value frozen;
-  if (!freeze_object(f, *field, &frozen)) return false;
-  obj_drop(&f->s->store, field->obj);
-  *field = frozen;
+static bool down_field(Descent *w, Value *field, bool *counted) {
+  Value made;
+  if (!down_object(w, *field, &made, counted)) return false;
+  obj_drop(&w->s->store, field->obj);
+  *field = made;
   return true;
 }
 
-static bool freeze_fields(Freezing *f, Obj *o) {
+static bool down_fields(Descent *w, Obj *o) {
+  bool counted;
   if (o->size == SIZE_REF) {
     RefCell *r = (RefCell *)o;
-    return !(o->mask & REF_COUNTED) || freeze_field(f, &r->content);
+    return !(o->mask & REF_COUNTED) || down_field(w, &r->content, &counted);
   }
   Cell *c = (Cell *)o;
-  bool ok = true;
-  for (uint64_t i = 0, n = cell_count(c); ok && i < n; i++)
-    ok = !cell_field_counted(c, i) || freeze_field(f, &cell_fields(c)[i]);
+  for (int i = 0, n = (int)cell_count(c); i < n; i++) {
+    if (!cell_field_counted(c, (uint64_t)i)) continue;
+    if (!down_field(w, &cell_fields(c)[i], &counted)) return false;
+    if (!counted) mark_fields(c, i, 1, false);
+  }
+  return true;
+}
+
+static bool brought_down(Descent w, Value v, Value *out) {
+  Mem *mem = w.s->mem;
+  bool counted;
+  ptrmap_init(&w.seen, mem);
+  VEC_INIT(&w.rest, mem);
+  bool made = down_object(&w, v, out, &counted), ok = made;
+  while (ok && w.rest.len && !mem_exhausted(mem))
+    ok = down_fields(&w, VEC_POP(&w.rest));
+  ok = ok && (!mem_exhausted(mem) || vm_out_of_memory(w.s));
+  if (made && !ok && counted) obj_drop(&w.s->store, out->obj);
+  VEC_DONE(&w.rest);
+  ptrmap_done(&w.seen);
   return ok;
 }
 
 bool dual_freeze(Session *s, Value v, int level, Value *out) {
-  Freezing f = {.s = s, .level = level};
-  ptrmap_init(&f.seen, s->mem);
-  VEC_INIT(&f.rest, s->mem);
-  bool made = freeze_object(&f, v, out), ok = made;
-  while (ok && f.rest.len && !mem_exhausted(s->mem))
-    ok = freeze_fields(&f, VEC_POP(&f.rest));
-  ok = ok && (!mem_exhausted(s->mem) || vm_out_of_memory(s));
-  if (made && !ok) obj_drop(&s->store, out->obj);
-  VEC_DONE(&f.rest);
-  ptrmap_done(&f.seen);
-  return ok;
+  Descent w = {.s = s, .level = level, .fate = FATE_FROZEN};
+  return brought_down(w, v, out);
+}
+
+/* For code that goes on when the runs above the level have ended. */
+static bool dual_leave(Session *s, Value v, int level, bool plain, Value *out) {
+  Descent w = {.s = s, .level = level, .fate = FATE_REFUSED, .plain = plain};
+  return brought_down(w, v, out);
 }
 
 /* --- Inputs ------------------------------------------------------------- */
@@ -655,8 +662,8 @@ bool vm_plain(Session *s, const Word *pc) {
 }
 
 bool vm_constant_of(Session *s, const Word *pc) {
-  Walk w = {.s = s, .leaf = leaf_plain, .dual = true, .all_leaves = true};
-  return walk_copy(&w, pc[1].data, s->regs[pc->b], false, &s->regs[pc->a]);
+  Descent w = {.s = s, .fate = FATE_STAYS};
+  return brought_down(w, s->regs[pc->b], &s->regs[pc->a]);
 }
 
 bool vm_part(Session *s, const Word *pc) {
@@ -696,14 +703,12 @@ bool vm_dual_read(Session *s, const Word *pc) {
  * without those of the runs within, whose Duals end with them. */
 bool vm_dual_write(Session *s, const Word *pc) {
   RefCell *r = (RefCell *)s->regs[pc->a].obj;
-  const Type *type = pc[1].data;
   Value old = r->content, v = s->regs[pc->b], down;
   if (r->obj.tag <= s->level) {
-    bool ok = r->obj.tag == 0 ? dual_out(s, type, v, false, &down)
-                              : dual_down(s, type, v, !type_is_object(type),
-                                          r->obj.tag - 1, &down);
-    if (!ok) return false;
-    if (type_is_object(type)) obj_drop(&s->store, v.obj);
+    bool plain = r->obj.tag == 0;
+    if (!dual_leave(s, v, plain ? 0 : r->obj.tag - 1, plain, &down))
+      return false;
+    obj_drop(&s->store, v.obj);
     v = down;
   }
   r->content = v;
@@ -771,14 +776,13 @@ bool vm_end(Session *s, const Word *pc) {
     session_note_tape(s);
     again_end(s);
   }
-  if (counted) {
-    obj_keep(v.obj);
-    set_field(tape, TAPE_VALUE, v);
-  } else {
-    cell_fields(tape)[TAPE_VALUE] = v;
+  if (!counted) {
+    cell_fields(tape)[TAPE_VALUE] = s->regs[pc->a] = v;
+    return true;
   }
-  if (!dual) return dual_out(s, result, v, !counted, &s->regs[pc->a]);
-  return dual_down(s, result, v, !counted, s->level, &s->regs[pc->a]);
+  obj_keep(v.obj);
+  set_field(tape, TAPE_VALUE, v);
+  return dual_leave(s, v, s->level, !dual, &s->regs[pc->a]);
 }
 
 /* --- Rules of one's own ------------------------------------------------- */

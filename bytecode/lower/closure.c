@@ -257,6 +257,7 @@ static uint64_t closure_header(const FnGroup *g) {
     uint64_t word;
   } header = {
       .obj = {.count = 1,
+              .tag = TAG_CLOSURE,
               .size = (uint16_t)(captures_first(g) + g->capture_count) & 15}};
   unsigned mask = 0, at = CLOSURE_CAPTURES;
   for (int i = 0; i < g->free_count; i++) {
@@ -282,6 +283,7 @@ static Reg put_packed(Lower *l, Function *f, const Reg *captured, int n,
     Obj obj;
     uint64_t word;
   } header = {.obj = {.count = 1,
+                      .tag = TAG_CLOSURE,
                       .size = CLOSURE_CAPTURES + 1,
                       .mask = 1 << CLOSURE_CAPTURES}};
   Ins *ins = put_word(l, INS_closure, dst, 1, 0, f);

@@ -147,6 +147,7 @@ static Reg put_closure_of(Lower *l, const Expr *e, int count,
     Obj obj;
     uint64_t word;
   } header = {.obj = {.count = 1,
+                      .tag = TAG_CLOSURE,
                       .size = (uint16_t)(CLOSURE_CAPTURES + count) & 15,
                       .mask = count > 1 ? 3 << CLOSURE_CAPTURES
                                         : 1 << CLOSURE_CAPTURES}};

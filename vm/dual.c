@@ -666,19 +666,31 @@ bool vm_constant_of(Session *s, const Word *pc) {
   return brought_down(w, s->regs[pc->b], &s->regs[pc->a]);
 }
 
+/* What other code made may hold a scalar's bits.  A function that stays
+ * polymorphic as a value has one instance for all types whose values are
+ * objects (lower/poly.c), and so does not know the scalar's. */
+static bool as_object(Session *s, const Type *type, Value v, bool counted,
+                      Value *out) {
+  if (!counted && type->kind == TY_VAR) {
+    vm_fault(s, E0614,
+             "a function that stays polymorphic as a value does not know the "
+             "type of the scalar that it reads here");
+    diag_hint(s->fault, "write the type that the function is used at");
+    return false;
+  }
+  if (counted) obj_keep(v.obj);
+  else v.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, v);
+  *out = v;
+  return v.obj || vm_out_of_memory(s);
+}
+
 bool vm_part(Session *s, const Word *pc) {
   Cell *c = s->regs[pc->b].cell;
   Value v = c->fields[pc->c];
   const Type *type = pc[1].data;
   uint64_t skip = (uint64_t)(cell_fields(c) - c->fields);
-  if (cell_field_counted(c, pc->c - skip)) {
-    obj_keep(v.obj);
-  } else {
-    v.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, v);
-    if (!v.tensor) return vm_out_of_memory(s);
-  }
-  s->regs[pc->a] = v;
-  return true;
+  bool counted = cell_field_counted(c, pc->c - skip);
+  return as_object(s, type, v, counted, &s->regs[pc->a]);
 }
 
 /* The tag of a cell that differentiated code makes: its level, and 1. */
@@ -691,12 +703,8 @@ bool vm_dual_ref(Session *s, const Word *pc) {
 bool vm_dual_read(Session *s, const Word *pc) {
   const RefCell *r = (const RefCell *)s->regs[pc->b].obj;
   const Type *type = pc[1].data;
-  Value v = r->content;
-  if (r->obj.mask & REF_COUNTED) obj_keep(v.obj);
-  else v.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, v);
-  if (!v.obj) return vm_out_of_memory(s);
-  s->regs[pc->a] = v;
-  return true;
+  bool counted = r->obj.mask & REF_COUNTED;
+  return as_object(s, type, r->content, counted, &s->regs[pc->a]);
 }
 
 /* A cell from outside gets the value without derivatives; one of an outer run,

@@ -46,9 +46,19 @@ void env_add(Env *env, const TypeVar *v, bool counted, const Type *type) {
   env->counted[env->count++] = counted;
 }
 
+bool type_is_known(const Lower *l, const Type *type) {
+  const Env *env = l->env;
+  bool known = true;
+  for (int i = 0; known && type->has_var && env && i < env->count; i++)
+    known = env->types[i] ||
+            !type_mentions(l->code->program->types, type, 1, &env->vars[i]);
+  return known;
+}
+
 const Type *env_shown(Lower *l, const Type *targ) {
   const Type *type = env_type(l->code, l->env, targ);
-  return type->size <= SHOWN_TYPE_SIZE ? type : NULL;
+  bool shown = type->size <= SHOWN_TYPE_SIZE && type_is_known(l, type);
+  return shown ? type : NULL;
 }
 
 /* A use inside the definitions that it recurs with has no type arguments: its

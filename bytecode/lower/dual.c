@@ -73,6 +73,7 @@ static const Type *fn_type(Lower *l, const Expr *f) {
 
 /* The value of the function in `f` at the inputs, and their tape. */
 static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
+  l->unknown |= !type_is_known(l, type);
   const Env *outer = l->env, *dual = env_dual(l->code, outer);
   int n = type->count, base = l->out;
   int first = (int)cell_offset(TAPE_INPUTS + n) + TAPE_INPUTS;
@@ -193,6 +194,7 @@ static void lower_custom(Lower *l, const Type *type) {
   int n = type->count, base = l->out;
   bool dual = lower_is_dual(l);
   Reg f = captured_reg(l, 0), rule = captured_reg(l, 1);
+  l->unknown |= dual && !type_is_known(l, type);
   Reg *args = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
   if (!args) return;
   l->out += n + 1;

@@ -357,6 +357,11 @@ static bool lower_phases(Lower *l) {
   if (l->failed || mem_exhausted(l->code->mem))
     return report(l, E0701, "out of memory while making code");
   if (l->too_large) return report(l, E0705, l->too_large);
+  if (l->unknown)
+    return report(l, E0614,
+                  "this function does not know the type at which it "
+                  "differentiates: it stays polymorphic as a value, or the "
+                  "type is too large");
   if (!run_passes(l))
     return report(l, E0701, "out of memory while making code");
   if (!regs_assign(l)) return report(l, E0705, l->too_large);

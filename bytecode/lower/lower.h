@@ -134,6 +134,7 @@ typedef struct Lower {
   bool poly;              /* its callers will bind its named dimensions */
   bool failed;            /* memory ran out */
   const char *too_large;  /* what of the function is; NULL: nothing */
+  bool unknown; /* it differentiates at a type that it does not know */
   /* By own.c: */
   VEC(Reg) live;   /* what Ins.live counts from */
   size_t main_len; /* after it: drops on edges between blocks */
@@ -352,9 +353,12 @@ const Env *env_bind(Lower *l, const Env *outer, int count,
                     bool prints);
 Env *env_new(Lower *l, int most);
 void env_add(Env *env, const TypeVar *v, bool counted, const Type *type);
-/* What a type argument is in the running environment; NULL: too large to make
- * code for. */
+/* What a type argument is in the running environment; NULL: not known, or too
+ * large to make code for. */
 const Type *env_shown(Lower *l, const Type *targ);
+/* Is no part of it a parameter of which the environment knows only how its
+ * values are represented? */
+bool type_is_known(const Lower *l, const Type *type);
 
 Local *local_get(Lower *l, const Var *v);
 Local *local_put(Lower *l, const Var *v, LocalKind kind);

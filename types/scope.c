@@ -183,7 +183,20 @@ static bool hint_sigil(Resolver *r, Diag *d, const Name *name) {
   return sigil;
 }
 
+/* In a definition: the top-level variable that the name is, or whose field it
+ * asks for. */
+static const Name *not_in_definitions(const Resolver *r, const Name *name) {
+  if (sees_locals(r)) return NULL;
+  for (size_t len = strlen(name->text); len > 0; len--) {
+    if (name->text[len] && name->text[len] != '.') continue;
+    const Name *stem = name_intern(r->p->names, name->text, len);
+    if (scope_local(r->scope, stem)) return stem;
+  }
+  return NULL;
+}
+
 Expr *unknown_local(Resolver *r, const Expr *e) {
+  const Name *above = not_in_definitions(r, e->name);
   Diag *d = diag_error(r->p->diags, E0101, e->span,
                        "the variable `%%%s` is not bound here", e->name->text);
   if (r->watch_below) {
@@ -191,9 +204,9 @@ Expr *unknown_local(Resolver *r, const Expr *e) {
               "a graph variable that branches share is evaluated before "
               "them, where `%%%s` is not known",
               e->name->text);
-  } else if (!sees_locals(r) && scope_local(r->scope, e->name)) {
+  } else if (above) {
     diag_hint(d, "`%%%s` is not known in definitions: `let @%s = ...` is",
-              e->name->text, e->name->text);
+              above->text, above->text);
   } else if (!hint_division(r, d, e->name, "%") && !hint_sigil(r, d, e->name)) {
     Suggestion s = suggestion(r, e->name);
     offer_all(&s, &r->vars);

@@ -457,7 +457,6 @@ static bool leaf_plain(Walk *w, const Type *type, Value v, bool bits,
   if (!is_float(type)) return give_kept(type, v, out);
   if (!bits)
     return give(w, type, (Value){.tensor = (Tensor *)dual_tensor(v)}, out);
-  if (w->dual) return box(w, type, v, out);
   *out = v;
   return true;
 }
@@ -656,6 +655,7 @@ bool vm_box(Session *s, const Word *pc) {
   return true;
 }
 
+/* For a look at the value: what functions and cells in it hold is not asked. */
 bool vm_plain(Session *s, const Word *pc) {
   Walk w = {.s = s, .leaf = leaf_plain, .all_leaves = true};
   return walk_copy(&w, pc[1].data, s->regs[pc->b], false, &s->regs[pc->a]);

@@ -260,7 +260,7 @@ forget();
 again($damaged);
 $whole = slurp($kept);
 my $crashed = 0;
-for (1 .. (is_release() ? 200 : 50)) {
+for (1 .. (is_release() ? 200 : 20)) {
   my $bad = $whole;
   for (1 .. 1 + rand 4) {
     my $byte = rand() < 0.7 ? 48 + rand 10 : rand 256;
@@ -398,7 +398,7 @@ sub random_edits {
   cmp_ok($did, '<', $would / 2, "... with few of the steps: $did of $would");
 }
 
-my $edits = $ENV{SWEEP} ? 4000 : is_release() ? 120 : 30;
+my $edits = $ENV{SWEEP} ? 4000 : is_release() ? 120 : 15;
 random_edits($edits);
 @how = '--cells';
 random_edits($edits);

@@ -135,7 +135,7 @@ like(slurp($page), qr/\@double/, 'and is a step of the page');
 
 # --- rly verify ---------------------------------------------------------------
 
-my $held = rly('verify', $own);
+my $held = rly('verify', '--trials', 256, $own);
 is($held->{err}, '', 'rules about operators hold');
 is_deeply([$held->{out} =~ /^\@(\w+): held at bits: /mg],
           [slurp($own) =~ /^rule \@(\w+)/mg], 'each');

@@ -23,7 +23,8 @@
 
 typedef struct Obj {
   int32_t count;
-  uint16_t tag; /* a constructor's index, or as below; 0 otherwise */
+  uint16_t tag; /* a constructor's index, or a TAG_ below; of a ref cell up to
+                   which level it was made (vm/dual.c); 0 otherwise */
   uint16_t size : 4, mask : 12;
 } Obj;
 

@@ -63,7 +63,8 @@ const Type *env_shown(Lower *l, const Type *targ) {
 
 /* A use inside the definitions that it recurs with has no type arguments: its
  * parameters are those of the running instance.  Types themselves are kept only
- * for functions that print, since code depends on representations alone. */
+ * for functions that print or differentiate, since other code depends on
+ * representations alone. */
 static void bind_param(Lower *l, Env *env, const TypeVar *v, const Type *targ,
                        bool prints) {
   int i = targ ? -1 : env_find(l->env, v);

@@ -71,7 +71,8 @@ static const Type *fn_type(Lower *l, const Expr *f) {
   return fn_or_failed(l, env_type(l->code, l->env, f->type));
 }
 
-/* The value of the function in `f` at the inputs, and their tape. */
+/* The value of the function in `f` at the inputs, and their tape.  Which parts
+ * of the inputs are floats, only their types tell. */
 static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
   l->unknown |= !type_is_known(l, type);
   const Env *outer = l->env, *dual = env_dual(l->code, outer);

@@ -558,8 +558,8 @@ static bool down_closure(Descent *w, Value v, Value *out) {
   return true;
 }
 
-/* `counted`: the copy is an object; else it is a scalar's bits.  A tape stays as
- * it is: its records know of which run they are. */
+/* `counted`: the copy is an object; else it is a scalar's bits.  A tape stays
+ * as it is: its records know of which run they are. */
 static bool down_object(Descent *w, Value v, Value *out, bool *counted) {
   Obj *o = v.obj;
   *counted = true;

@@ -22,6 +22,7 @@ typedef struct Env {
   bool *counted;
   const Type **types; /* NULL entries: not known, or no matter; of a float
                          scalar it is known */
+  bool *known;        /* is the type known, and each part of it? */
   bool dual;          /* the code is being differentiated (code.h) */
 } Env;
 

@@ -34,15 +34,18 @@ Env *env_new(Lower *l, int most) {
   env->vars = ARENA_ARRAY(arena, const TypeVar *, (size_t)most + 1);
   env->counted = ARENA_ARRAY(arena, bool, (size_t)most + 1);
   env->types = ARENA_ARRAY(arena, const Type *, (size_t)most + 1);
-  if (!env->vars || !env->counted || !env->types) env->room = 0;
+  env->known = ARENA_ARRAY(arena, bool, (size_t)most + 1);
+  if (!env->vars || !env->counted || !env->types || !env->known) env->room = 0;
   env->dual = env_is_dual(l->env);
   return env;
 }
 
-void env_add(Env *env, const TypeVar *v, bool counted, const Type *type) {
+void env_add(Env *env, const TypeVar *v, bool counted, const Type *type,
+             bool known) {
   if (env->count == env->room) return;
   env->vars[env->count] = v;
   env->types[env->count] = type;
+  env->known[env->count] = type && known;
   env->counted[env->count++] = counted;
 }
 
@@ -50,15 +53,14 @@ bool type_is_known(const Lower *l, const Type *type) {
   const Env *env = l->env;
   bool known = true;
   for (int i = 0; known && type->has_var && env && i < env->count; i++)
-    known = env->types[i] ||
+    known = env->known[i] ||
             !type_mentions(l->code->program->types, type, 1, &env->vars[i]);
   return known;
 }
 
 const Type *env_shown(Lower *l, const Type *targ) {
   const Type *type = env_type(l->code, l->env, targ);
-  bool shown = type->size <= SHOWN_TYPE_SIZE && type_is_known(l, type);
-  return shown ? type : NULL;
+  return type->size <= SHOWN_TYPE_SIZE ? type : NULL;
 }
 
 /* A use inside the definitions that it recurs with has no type arguments: its
@@ -69,13 +71,14 @@ static void bind_param(Lower *l, Env *env, const TypeVar *v, const Type *targ,
                        bool prints) {
   int i = targ ? -1 : env_find(l->env, v);
   if (i >= 0) {
-    env_add(env, v, l->env->counted[i], l->env->types[i]);
+    env_add(env, v, l->env->counted[i], l->env->types[i], l->env->known[i]);
   } else {
     env_add(env, v, !targ || is_counted(l, targ),
             targ && (prints ||
                      type_is_float_scalar(env_type(l->code, l->env, targ)))
                 ? env_shown(l, targ)
-                : NULL);
+                : NULL,
+            targ && type_is_known(l, targ));
   }
 }
 
@@ -86,7 +89,8 @@ const Env *env_bind(Lower *l, const Env *outer, int count,
   Env *env = env_new(l, (outer ? outer->count : 0) + count);
   for (int i = 0; outer && i < outer->count; i++)
     if (!is_rebound(outer->vars[i], count, params))
-      env_add(env, outer->vars[i], outer->counted[i], outer->types[i]);
+      env_add(env, outer->vars[i], outer->counted[i], outer->types[i],
+              outer->known[i]);
   for (int i = 0; i < count; i++) {
     if (params[i]->kind == KIND_DIM) continue;
     bind_param(l, env, params[i], targs ? targs[i] : NULL, prints);

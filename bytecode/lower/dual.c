@@ -71,10 +71,14 @@ static const Type *fn_type(Lower *l, const Expr *f) {
   return fn_or_failed(l, env_type(l->code, l->env, f->type));
 }
 
-/* The value of the function in `f` at the inputs, and their tape.  Which parts
- * of the inputs are floats, only their types tell. */
+/* Which parts of what the function takes and gives are floats, only its type
+ * tells. */
+static void must_know(Lower *l, const Expr *f) {
+  l->unknown |= !type_is_known(l, f->type);
+}
+
+/* The value of the function in `f` at the inputs, and their tape. */
 static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
-  l->unknown |= !type_is_known(l, type);
   const Env *outer = l->env, *dual = env_dual(l->code, outer);
   int n = type->count, base = l->out;
   int first = (int)cell_offset(TAPE_INPUTS + n) + TAPE_INPUTS;
@@ -195,7 +199,7 @@ static void lower_custom(Lower *l, const Type *type) {
   int n = type->count, base = l->out;
   bool dual = lower_is_dual(l);
   Reg f = captured_reg(l, 0), rule = captured_reg(l, 1);
-  l->unknown |= dual && !type_is_known(l, type);
+  if (dual) must_know(l, l->fn->key.expr->args[0]);
   Reg *args = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
   if (!args) return;
   l->out += n + 1;
@@ -265,6 +269,7 @@ void lower_form_body(Lower *l) {
     lower_finish(l, put_pull(l, e, captured, 0, type), DST_TAIL);
     return;
   }
+  must_know(l, e->args[0]);
   Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)type->count + 1);
   if (!inputs) return;
   for (int i = 0; i < type->count; i++) inputs[i] = (Reg)i;
@@ -280,6 +285,7 @@ static Reg lower_vjp(Lower *l, const Expr *e, Reg dst) {
   const Type *type = fn_type(l, e->args[0]);
   Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)e->count + 1);
   if (!inputs || !type) return lower_failed(l);
+  must_know(l, e->args[0]);
   Reg f = lower_as(l, e->args[0], type, DST_ANY);
   for (int i = 0; i < type->count; i++)
     inputs[i] = lower_as(l, e->args[i + 1], type->args[i], DST_ANY);
@@ -294,6 +300,7 @@ static Reg lower_jvp(Lower *l, const Expr *e, Reg dst) {
   const Type *type = fn_type(l, e->args[0]);
   TypeTable *types = l->code->program->types;
   if (!type) return lower_failed(l);
+  must_know(l, e->args[0]);
   int n = type->count;
   Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
   if (!inputs) return lower_failed(l);

@@ -168,7 +168,7 @@ static const Env *env_inlined(Lower *l, const Expr *e, const Fn *fn) {
     const TypeVar *var = fn->type_vars[i];
     if (var->kind != KIND_DIM) continue;
     Dim dim = dim_at_call(l, e, fn, var);
-    env_add(env, var, false, type_dim(l->code->program->types, dim));
+    env_add(env, var, false, type_dim(l->code->program->types, dim), true);
   }
   return env;
 }

@@ -352,12 +352,13 @@ const Env *env_bind(Lower *l, const Env *outer, int count,
                     const TypeVar *const *params, const Type *const *targs,
                     bool prints);
 Env *env_new(Lower *l, int most);
-void env_add(Env *env, const TypeVar *v, bool counted, const Type *type);
-/* What a type argument is in the running environment; NULL: not known, or too
- * large to make code for. */
+void env_add(Env *env, const TypeVar *v, bool counted, const Type *type,
+             bool known);
+/* What a type argument is in the running environment; NULL: too large to make
+ * code for. */
 const Type *env_shown(Lower *l, const Type *targ);
-/* Is no part of it a parameter of which the environment knows only how its
- * values are represented? */
+/* Is no part of it, as the text has it, a parameter of which the environment
+ * knows only how its values are represented? */
 bool type_is_known(const Lower *l, const Type *type);
 
 Local *local_get(Lower *l, const Var *v);

@@ -22,15 +22,17 @@ typedef struct Found {
   const TypeVar *vars[TYPE_PARAMS_MAX * 4];
   bool counted[TYPE_PARAMS_MAX * 4];
   const Type *types[TYPE_PARAMS_MAX * 4]; /* NULL: not known */
+  bool known[TYPE_PARAMS_MAX * 4];        /* as in Env */
 } Found;
 
 static void found_add(Found *f, const TypeVar *var, bool counted,
-                      const Type *type) {
+                      const Type *type, bool known) {
   for (int i = 0; i < f->count; i++)
     if (f->vars[i] == var) return;
   if (f->count == TYPE_PARAMS_MAX * 4) return;
   f->vars[f->count] = var;
   f->types[f->count] = type;
+  f->known[f->count] = known;
   f->counted[f->count++] = counted;
 }
 
@@ -40,7 +42,8 @@ static void match_types(Lower *l, Found *f, const Type *type, const Type *other,
                         int depth) {
   if (depth > MATCH_DEPTH || !type->has_var) return;
   if (type->kind == TY_VAR) {
-    found_add(f, type->var, is_counted(l, other), env_shown(l, other));
+    found_add(f, type->var, is_counted(l, other), env_shown(l, other),
+              type_is_known(l, other));
     return;
   }
   if (type->kind != other->kind || type->count != other->count) return;
@@ -55,10 +58,10 @@ static void match_types(Lower *l, Found *f, const Type *type, const Type *other,
 static const Env *env_extend(Lower *l, const Env *env, const Found *f) {
   Env *to = env_new(l, (env ? env->count : 0) + f->count);
   for (int i = 0; env && i < env->count; i++)
-    env_add(to, env->vars[i], env->counted[i], env->types[i]);
+    env_add(to, env->vars[i], env->counted[i], env->types[i], env->known[i]);
   for (int i = 0; i < f->count; i++) {
     if (env_find(env, f->vars[i]) >= 0) continue;
-    env_add(to, f->vars[i], f->counted[i], f->types[i]);
+    env_add(to, f->vars[i], f->counted[i], f->types[i], f->known[i]);
   }
   return to;
 }

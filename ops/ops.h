@@ -123,8 +123,8 @@ typedef struct OpInfo {
   const char *aliases; /* space-separated other names; NULL: none */
   const char *args;    /* "data weight"; "data*" is a tuple of tensors,
                           "x?" may be left out */
-  AttrSpec attrs[ATTRS_MAX];
-  int attr_count;
+  const AttrSpec *attrs;
+  int attr_count;  /* at most ATTRS_MAX */
   const char *dyn; /* the dyn. spelling's positional arguments in
                       order, operands and attributes: "data newshape";
                       NULL: there is no such spelling */

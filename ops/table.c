@@ -17,8 +17,8 @@
   { .name = ATTR_##attr, .type = AT_##kind, __VA_ARGS__ }
 #define REDUCED_AXES \
   A(axis, INTS, .optional = true), A(keepdims, BOOL), A(exclude, BOOL)
-#define ATTRS(...)        \
-  .attrs = {__VA_ARGS__}, \
+#define ATTRS(...)                          \
+  .attrs = (const AttrSpec[]){__VA_ARGS__}, \
   .attr_count = sizeof((AttrSpec[]){__VA_ARGS__}) / sizeof(AttrSpec)
 
 #define ELEMENTWISE \

@@ -6,10 +6,9 @@
  * Made by combination, for nobody would write them all: each row of the law's
  * table, with one thing spoilt, or two at once. */
 #include "base/hash.h"
-#include "base/sanitizer.h"
 #include "tests/unit/ops_law.h"
 
-enum { TRIALS = SANITIZER_ADDRESS ? 20 : 60, MEMORY = 1 << 24 };
+enum { TRIALS = 60, MEMORY = 1 << 24 };
 
 /* --- What goes wrong ----------------------------------------------------- */
 

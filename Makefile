@@ -582,10 +582,12 @@ coverage: ready ## the lines of each room that `make test` reaches; in percent
 	@$(MAKE) --no-print-directory MODE=cov check; failed=$$?; \
 	  tests/coverage cov && exit $$failed
 
-# The tests of what is no part of a build: the text of this tree, the page of
-# WebAssembly, the runner of the suites.  The release alone runs them.
+# The tests of what is the same in each build: the text of this tree and the
+# calls between its rooms, the page of WebAssembly, the runner of the suites.
+# The release alone runs them.
 OF_THE_TREE := tests/lint $(patsubst %,tests/t/%.t,book conformance lint \
-  readme rebuild system tree_sitter vscode web web_access web_browser web_page)
+  readme rebuild rooms system tree_sitter vscode web web_access web_browser \
+  web_page)
 
 # One test for each core: where pages of memory are dear, as in some virtual
 # machines, more at a time take longer.  Those that run make in this tree do so

@@ -42,14 +42,13 @@ find({no_chdir => 1, wanted => sub {
 # Symbols by file: those defined for others, those needed of others.
 sub symbols {
   my (%defined, %needs);
-  for my $object (@_) {
-    open my $nm, '-|', 'nm', $object or die "nm: $!\n";
-    while (<$nm>) {
-      $defined{$1} = $source{$object} if /^\S+ [TDBRV] (\S+)$/;
-      $needs{$source{$object}}{$1} = 1 if /^ +U (\S+)$/;
-    }
-    close $nm;
+  open my $nm, '-|', 'nm', '-A', @_ or die "nm: $!\n";
+  while (<$nm>) {
+    my ($object, $symbol) = /^([^:]+):(.*)$/ or next;
+    $defined{$1} = $source{$object} if $symbol =~ /^\S+ [TDBRV] (\S+)$/;
+    $needs{$source{$object}}{$1} = 1 if $symbol =~ /^ +U (\S+)$/;
   }
+  close $nm;
   return (\%defined, \%needs);
 }
 

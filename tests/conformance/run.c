@@ -46,7 +46,8 @@ typedef struct Case {
 typedef struct Run {
   const char *rly;
   bool verbose, ratchet, promote;
-  char *const *filters; /* NULL ends; a case runs that holds one of them */
+  char *const *filters; /* NULL ends; a case runs whose name holds one of them,
+                           or begins with what follows its ^ */
   unsigned one_in;      /* and of these every n-th or so; 0: all */
   Case *cases;
   size_t count;
@@ -68,8 +69,12 @@ static bool is_drawn(unsigned one_in, const char *name) {
 static bool is_selected(const Run *run, const char *name) {
   if (!is_drawn(run->one_in, name)) return false;
   if (!*run->filters) return true;
-  for (char *const *f = run->filters; *f; f++)
-    if (strstr(name, *f)) return true;
+  for (char *const *f = run->filters; *f; f++) {
+    bool begins = **f == '^';
+    if (begins ? strncmp(name, *f + 1, strlen(*f + 1)) == 0
+               : strstr(name, *f) != NULL)
+      return true;
+  }
   return false;
 }
 
@@ -216,7 +221,8 @@ static bool report(const Run *run) {
 static const char usage[] =
     "usage: run [--ratchet | --promote] [--one-in N] [--verbose]\n"
     "           [--rly PROGRAM] [PART...]\n"
-    "  Runs the cases whose names hold one of the PARTs; without any, all.\n"
+    "  Runs the cases whose names hold one of the PARTs, or begin with what\n"
+    "  follows a PART's ^; without any, all.\n"
     "  --ratchet  fail when a case of " PASSING
     " fails\n"
     "  --promote  add the cases that pass to it\n"

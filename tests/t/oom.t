@@ -17,13 +17,13 @@ use Test::More;
 my $mode = $ENV{MODE} || 'release';
 my $oom = "build/$mode/tests/oom/oom";
 
-# The strides below are those of `make sweep`.  Else they are three times as
-# long, and in slow builds thirty times; but where a fault needs one allocation
+# The strides below are those of `make sweep`.  Else they are five times as
+# long, and in slow builds fifty times; but where a fault needs one allocation
 # of many to fail, `exact` says so.
 sub holds {
   my ($what, %flags) = @_;
   my ($file, $exact) = delete @flags{qw(file exact)};
-  $flags{'-s'} *= is_release() ? 3 : 30
+  $flags{'-s'} *= is_release() ? 5 : 50
       if $flags{'-s'} && !$ENV{SWEEP} && !($exact && is_release());
   my @args = (%flags, $file);
   my $said = `$oom @args 2>&1`;
@@ -218,10 +218,11 @@ my $small = spew(scratch('small.rly'),
                  "let %x = [1f, 2f];\nnn.softmax(%x + 1f);\n");
 holds('a small program: allocations fail', -s => 3, file => $small);
 
+my $limits = is_release() || $ENV{SWEEP} ? 8 : 2;
 for my $program (qw(arms sum types names errors calls deep pairs lets)) {
   my $file = scratch("$program.rly");
   system("perl tests/oom/hostile $program > $file") == 0 or die;
-  holds("$program: $_ under limits", -l => 16000000, -n => 8, -c => $_,
+  holds("$program: $_ under limits", -l => 16000000, -n => $limits, -c => $_,
         file => $file)
       for qw(check run);
 }

@@ -90,7 +90,9 @@ static int hex(char c) {
 }
 
 /* Decodes a request's target, up to its query, in place.  Returns false for one
- * that is no path, or has a hidden name or `..` in it. */
+ * that is no path, or has a hidden name or `..` in it.  What follows its first
+ * slash is opened as a path in the folder: with a second slash it would be a
+ * path from the root. */
 static bool decode(char *target) {
   char *out = target;
   for (const char *in = target; *in && *in != '?' && *in != '#'; in++) {
@@ -105,7 +107,7 @@ static bool decode(char *target) {
     *out++ = c;
   }
   *out = '\0';
-  return *target == '/' && !strstr(target, "/.");
+  return *target == '/' && target[1] != '/' && !strstr(target, "/.");
 }
 
 /* Opens a path of the folder, of a folder its index.html.  Returns a

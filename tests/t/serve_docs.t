@@ -60,8 +60,8 @@ is("$first|$fields->{'Content-Length'}|$body", "HTTP/1.1 200 OK|3000000|",
 is(status('/none'), '404 Not Found', 'a file that is not there');
 is(status('/book'), '404 Not Found', 'a folder is no file');
 is(status("/$_"), '400 Bad Request', "/$_")
-  for '../secret', '%2e%2e/secret', 'book/../../secret', '.git/config', 'a%00b',
-      '%', '%f';
+  for '/etc/passwd', '%2fetc/passwd', '../secret', '%2e%2e/secret',
+      'book/../../secret', '.git/config', 'a%00b', '%', '%f';
 is((answer(connected(), "$_\r\n\r\n"))[0], 'HTTP/1.1 400 Bad Request', $_)
   for 'GET', 'GET book HTTP/1.1', 'get / HTTP/1.1', 'GET / SMTP',
       "GET /\0 HTTP/1.1";

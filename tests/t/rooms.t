@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 # Calls between rooms, from the symbols that nm lists.  Each goes to a room that
 # tests/Rooms.pm allows; neither rooms nor the files of lib/ call in a circle;
-# and no function is visible that no other file uses.
+# no function is visible that no other file uses; and what starts programs or
+# loads code is named where users look for it.
 #
 # tests/lint checks what is included, but a function can be called through a
 # declaration written by hand, and an include does not say that anything is
@@ -89,6 +90,16 @@ for (glob '{tests/unit,tests/lanes,tests/ulp,tests/late,fuzz,bench}/*.[ch]') {
 my @unused = grep { !$used{$_} && !/^(?:__|rly_|lemon_|pass_|main$)/ &&
                     $texts !~ /\b\Q$_\E\b/ } sort keys %$defined;
 is(join(' ', @unused), '', 'every function that others see is used by others');
+
+# What starts another program or loads code stands in SECURITY.md.
+my @calls = qw(fork vfork execl execle execlp execv execve execvp execvpe
+               fexecve posix_spawn posix_spawnp system popen dlopen);
+my ($security) = do { local (@ARGV, $/) = 'SECURITY.md'; <> };
+my @starting = grep { my $file = $_; grep { $needs->{$file}{$_} } @calls }
+  sort keys %$needs;
+cmp_ok(scalar @starting, '>', 5, 'some files start programs or load code');
+is(join(' ', grep { $security !~ /`\Q$_\E`/ } @starting), '',
+   '... and SECURITY.md names each');
 
 # Circles of files within a room: a recursive descent is one, so they may be.
 for my $room (sort keys %files) {

@@ -117,6 +117,52 @@ typedef enum OpSpecial {
 
 enum { OP_ARGS_MAX = 10, OP_PARAMS_MAX = 2 };
 
+/* Properties of an operator, each a bool of OpInfo. */
+#define OP_PROPERTIES(IS)                                              \
+  /* Operands 0 and 1 in the other order give the same bits, any NaN   \
+   * being like any other. */                                          \
+  IS(commutes)                                                         \
+  /* Out may be operand 0 itself; of an element-wise operator any      \
+   * operand, whether or not this is set. */                           \
+  IS(in_place)                                                         \
+  /* An effect: it writes. */                                          \
+  IS(prints)                                                           \
+  /* Out is operand 0. */                                              \
+  IS(identity)                                                         \
+  /* Operands need not be tensors. */                                  \
+  IS(takes_any)                                                        \
+  /* Operands beyond those of `args`, values of any type, stand for    \
+   * the `{}` of attribute `message`. */                               \
+  IS(fills)                                                            \
+  /* The last operand may be repeated. */                              \
+  IS(many)                                                             \
+  /* The rule fills in operands after the first. */                    \
+  IS(infers)                                                           \
+  /* The operands one after the other along `axis`. */                 \
+  IS(joins)                                                            \
+  /* Every element is 0, in the shape of operand 0. */                 \
+  IS(all_zero)                                                         \
+  /* The elements of operand 0 in the shape of operand 1, unless       \
+   * attributes tell of parts of the shapes. */                        \
+  IS(takes_shape)                                                      \
+  /* With one index, a copy of a row of operand 0. */                  \
+  IS(gets_rows)                                                        \
+  /* With one index, a copy of operand 0 in which operand 2 replaces a \
+   * row, unless attribute `mode` combines them. */                    \
+  IS(sets_rows)                                                        \
+  /* Operand 1 is a matrix that its buffer keeps packed. */            \
+  IS(packs)                                                            \
+  /* Draws from a key: equal keys give equal results. */               \
+  IS(random)                                                           \
+  /* A result of 16 bits loses what sums, powers and exponentials      \
+   * need: mixed precision leaves it float32. */                       \
+  IS(wide)                                                             \
+  /* Time grows faster than operands and results do. */                \
+  IS(long_running)                                                     \
+  /* No result varies with an operand: the derivative is zero wherever \
+   * there is one, or operands are integers. */                        \
+  IS(flat)
+
 /* All that is known of an operator, but for its kernel. */
 typedef struct OpInfo {
   const char *name;    /* "nn.dense" */
@@ -149,33 +195,11 @@ typedef struct OpInfo {
                                     numbers that its operands stand for */
   Dim (*dim)(DimTable *table, Dim a, Dim b); /* the same on dimensions, for
                                                 values that types mention */
-  KnownFn *known;    /* the same on values known before the program runs, where
-                        `dim` does not tell it */
-  bool commutes;     /* operands 0 and 1 in the other order give the same bits,
-                        any NaN being like any other */
-  bool in_place;     /* out may be operand 0 itself; of an element-wise operator
-                        any operand, whether or not this is set */
-  bool prints;       /* an effect: it writes */
-  bool identity;     /* out is operand 0 */
-  bool takes_any;    /* operands need not be tensors */
-  bool fills;        /* operands beyond those of `args`, values of any type,
-                        stand for the `{}` of attribute `message` */
-  bool many;         /* the last operand may be repeated */
-  bool infers;       /* the rule fills in operands after the first */
-  bool joins;        /* the operands one after the other along `axis` */
-  bool all_zero;     /* every element is 0, in the shape of operand 0 */
-  bool takes_shape;  /* the elements of operand 0 in the shape of operand 1,
-                        unless attributes tell of parts of the shapes */
-  bool gets_rows;    /* with one index, a copy of a row of operand 0 */
-  bool sets_rows;    /* with one index, a copy of operand 0 in which operand 2
-                        replaces a row, unless attribute `mode` combines them */
-  bool packs;        /* operand 1 is a matrix that its buffer keeps packed */
-  bool random;       /* draws from a key: equal keys give equal results */
-  bool wide;         /* a result of 16 bits loses what sums, powers and
-                        exponentials need: mixed precision leaves it float32 */
-  bool long_running; /* time grows faster than operands and results do */
-  bool flat;         /* no result varies with an operand: the derivative is zero
-                        wherever there is one, or operands are integers */
+  KnownFn *known; /* the same on values known before the program runs, where
+                     `dim` does not tell it */
+#define PROPERTY(name) bool name;
+  OP_PROPERTIES(PROPERTY)
+#undef PROPERTY
   const char *no_gradient; /* why the library has no rule of differentiation
                               for it: "... because ..." */
   const char *doc;         /* one line */

@@ -347,23 +347,12 @@ static void add_row(StrBuf *out, const OpInfo *op) {
   add_text(out, "swapped", op->swapped ? op->swapped->name : NULL);
   add_text(out, "negated", op->negated ? op->negated->name : NULL);
   add_text(out, "fused_as", op->fused_as ? op->fused_as->name : NULL);
+  add_text(out, "real", op->real ? op->real->name : NULL);
   add_bool(out, "on_dimensions", op->dim != NULL);
-  add_bool(out, "commutes", op->commutes);
-  add_bool(out, "in_place", op->in_place);
-  add_bool(out, "prints", op->prints);
-  add_bool(out, "identity", op->identity);
-  add_bool(out, "takes_any", op->takes_any);
-  add_bool(out, "fills", op->fills);
-  add_bool(out, "infers", op->infers);
-  add_bool(out, "joins", op->joins);
-  add_bool(out, "all_zero", op->all_zero);
-  add_bool(out, "takes_shape", op->takes_shape);
-  add_bool(out, "gets_rows", op->gets_rows);
-  add_bool(out, "sets_rows", op->sets_rows);
-  add_bool(out, "packs", op->packs);
-  add_bool(out, "random", op->random);
-  add_bool(out, "wide", op->wide);
-  add_bool(out, "long_running", op->long_running);
+  add_bool(out, "known", op->known != NULL);
+#define ADD_PROPERTY(name) add_bool(out, #name, op->name);
+  OP_PROPERTIES(ADD_PROPERTY)
+#undef ADD_PROPERTY
   add_text(out, "gradient", operator_gradient_word(op));
   add_text(out, "no_gradient", op->no_gradient);
   add_text(out, "doc", op->doc);

@@ -154,8 +154,9 @@ static bool all_used(rly_program *p, const rly_function *entry) {
   Diag *d = NULL;
   for (size_t i = 0; i < p->bound.len; i++) {
     const Bound *b = &p->bound.data[i];
+    if (!b->file) continue;
     Suggestion near = suggestion_for(b->name);
-    if (!b->file || known_name(p, entry, b->name, &near)) continue;
+    if (known_name(p, entry, b->name, &near)) continue;
     if (!d)
       d = diag_error(p->ir->diags, E0505, SPAN_NONE,
                      "the program has no use for tensors of %s", b->file);

@@ -336,6 +336,9 @@ gives(rly('run', '--strict', $weights, '--params', $file{more}), 1, '',
       '... are refused by --strict');
 gives(rly('run', '--strict', $weights, '--params', $file{more}, 'bias=[1, 1]'),
       1, '', qr/E0505/, '... each');
+gives(rly('run', '--strict', $params, 1, 2, 3, 4, 5), 1, '',
+      qr/E0505.*more arguments than the entry has parameters/,
+      '... and arguments without a parameter');
 
 gives(rly($params, 'x=1', 'x=2'), 1, '', qr/E0505.*`x` is given twice/,
       'a value given twice');

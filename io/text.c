@@ -16,6 +16,14 @@
 
 enum { READ_STEP = 64 << 10 };
 
+/* Makes room for `more` bytes.  A vector goes beyond the limit of memory, but a
+ * file is not read any further there. */
+static bool make_room(StrBuf *out, size_t more) {
+  if (VEC_RESERVE(out, more) && !mem_exhausted(out->mem)) return true;
+  errno = ENOMEM;
+  return false;
+}
+
 /* Reads to the end; false on failure, with errno where there is one. */
 static bool read_all(FILE *file, StrBuf *out) {
   while (!feof(file)) {
@@ -23,10 +31,7 @@ static bool read_all(FILE *file, StrBuf *out) {
       errno = EFBIG;
       return false;
     }
-    if (!VEC_RESERVE(out, READ_STEP + 1)) {
-      errno = ENOMEM;
-      return false;
-    }
+    if (!make_room(out, READ_STEP + 1)) return false;
     out->len += fread(out->data + out->len, 1, READ_STEP, file);
     if (ferror(file)) return false;
   }
@@ -35,15 +40,15 @@ static bool read_all(FILE *file, StrBuf *out) {
 
 /* A copy of what the host gives. */
 static bool copy_given(const FileBytes *given, StrBuf *out) {
-  bool fits = given->size <= SOURCE_TEXT_MAX;
   if (!given->data) return true;
-  if (fits && VEC_RESERVE(out, given->size + 1)) {
-    memcpy(out->data, given->data, given->size);
-    out->len = given->size;
-    return true;
+  if (given->size > SOURCE_TEXT_MAX) {
+    errno = EFBIG;
+    return false;
   }
-  errno = fits ? ENOMEM : EFBIG;
-  return false;
+  if (!make_room(out, given->size + 1)) return false;
+  memcpy(out->data, given->data, given->size);
+  out->len = given->size;
+  return true;
 }
 
 /* The bytes of a file of the system's; false on failure, with errno. */

@@ -374,6 +374,25 @@ static void text_files(void **state) {
   desk_close(&d);
 }
 
+/* A file that the limit of memory has no room for is not read further. */
+static void text_beyond_memory(void **state) {
+  (void)state;
+  enum { LIMIT = 1 << 20 };
+  Desk d;
+  desk_open(&d);
+  write_bytes(&d, "", 0);
+  assert_int_equal(truncate(d.path, 16 * LIMIT), 0);
+  Mem *mem = mem_child(&d.mem, LIMIT);
+  char *text;
+  size_t len;
+  assert_false(text_read(mem, d.path, &text, &len, &d.diags));
+  expect_error(&d, E0501, strerror(ENOMEM));
+  assert_true(atomic_load(&mem->peak) < LIMIT + LIMIT / 5);
+  mem_clear_exhausted(mem);
+  mem_leave(mem);
+  desk_close(&d);
+}
+
 static void unreadable_files(void **state) {
   (void)state;
   Desk d;
@@ -511,6 +530,7 @@ int main(void) {
       cmocka_unit_test(npy_round_trip),
       cmocka_unit_test(npy_bytes),
       cmocka_unit_test(text_files),
+      cmocka_unit_test(text_beyond_memory),
       cmocka_unit_test(unreadable_files),
       cmocka_unit_test(failed_writes),
       cmocka_unit_test(files_are_replaced_whole),

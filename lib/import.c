@@ -135,6 +135,14 @@ static const char *refused(Program *p, const Item *item, const char *why) {
 
 static const char outside[] = "it lies outside the importing folder";
 
+/* A pipe may keep the reader waiting, and a device may have no end.  That a
+ * folder cannot be read is told where it is read. */
+static bool is_endless(const Import *file) {
+  struct stat is;
+  return !file->of_host && !stat(file->real, &is) && !S_ISREG(is.st_mode) &&
+         !S_ISDIR(is.st_mode);
+}
+
 /* The reason why `from` may not import the file, or NULL. */
 static const char *import_objection(Program *p, const Unit *from,
                                     const Import *file) {
@@ -142,6 +150,7 @@ static const char *import_objection(Program *p, const Unit *from,
   if (host->cx->options.safe && !file->of_host &&
       !lies_below(file->real, from->source->path))
     return outside;
+  if (is_endless(file)) return "it is not a regular file";
   int depth = 0;
   for (const Unit *u = from; u; u = u->importer) {
     if (is_of_file(p, u, file)) return "it imports itself";

@@ -693,6 +693,10 @@ spew(scratch('parts/bad.rly'), "def \@f() { \%z }\n");
 my $imports = spew(scratch('imports.rly'),
   qq(import "parts/x.rly";\nimport "parts/../parts/x.rly";\n\@x;\n));
 gives(rly('run', $imports), 0, "1\n5\n", '', 'a file is imported once');
+system('mkfifo', scratch('pipe')) == 0 or die;
+gives(rly('-e', "import \"$_\"; 1"), 1, '',
+      qr/E0112.*it is not a regular file/, "no import of $_")
+  for scratch('pipe'), '/dev/zero';
 my $round = spew(scratch('round.rly'), qq(import "parts/round.rly";\n));
 gives(rly('run', $round), 1, '',
       qr{^\Q${\scratch('parts/round.rly')}\E:1:1:.*it imports itself}m,

@@ -246,23 +246,26 @@ static bool open_for_host(FileOut *out) {
 
 /* Nothing is left behind when this fails. */
 static bool open_of_system(FileOut *out) {
-  const char *path = out->path;
-  arena_init(&out->arena, out->mem);
-  out->real = resolved(&out->arena, path);
-  if (!out->real) out->real = path;
+  out->real = resolved(&out->arena, out->path);
+  if (!out->real) out->real = out->path;
   int fd = is_special(out->real) ? open(out->real, O_WRONLY | O_CLOEXEC)
                                  : open_replacement(out);
   out->stream = fd < 0 ? NULL : fdopen(fd, "wb");
   if (out->stream) return true;
   report_unwritable(out, errno);
   if (fd >= 0) close(fd);
-  arena_done(&out->arena);
   return false;
 }
 
 bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags) {
   *out = (FileOut){.path = path, .mem = mem, .diags = diags};
-  return open_for_host(out) || open_of_system(out);
+  arena_init(&out->arena, mem);
+  const char *copy = arena_strndup(&out->arena, path, strlen(path));
+  if (!copy) report_unwritable(out, ENOMEM);
+  else out->path = copy;
+  if (copy && (open_for_host(out) || open_of_system(out))) return true;
+  arena_done(&out->arena);
+  return false;
 }
 
 /* Flushes to the disk; true when that succeeded. */
@@ -293,18 +296,18 @@ static bool close_of_system(FileOut *out, bool fine) {
   if (fclose(out->stream) != 0 && written)
     kept = written = false, error = errno;
   if (fine && !written) report_unwritable(out, error);
-  arena_done(&out->arena);
   return kept;
 }
 
-/* Hands the bytes to the host; one that does not want them leaves them to the
- * system's file. */
+/* Hands the bytes to the host.  One that does not want them leaves them to the
+ * system's file, and so does one that takes no files any more. */
 static bool close_for_host(FileOut *out, bool fine) {
   const FileHost *host = out->diags->sources->file_host;
   bool whole = !ferror(out->stream);
   whole = fclose(out->stream) == 0 && whole;
   FileFrom from = FILE_NONE;
   if (fine && !whole) report_unwritable(out, ENOMEM);
+  else if (fine && (!host || !host->write)) from = FILE_OF_SYSTEM;
   else if (fine)
     from = host->write(host->data, out->path, out->bytes, out->size);
   bool written = from == FILE_DONE;
@@ -319,5 +322,8 @@ static bool close_for_host(FileOut *out, bool fine) {
 }
 
 bool file_out_close(FileOut *out, bool fine) {
-  return out->for_host ? close_for_host(out, fine) : close_of_system(out, fine);
+  bool kept =
+      out->for_host ? close_for_host(out, fine) : close_of_system(out, fine);
+  arena_done(&out->arena);
+  return kept;
 }

@@ -37,7 +37,7 @@ void file_map_drop(void *map);
  * written directly. */
 typedef struct FileOut {
   FILE *stream;
-  Arena arena;
+  Arena arena;           /* owns the three paths */
   const char *path;      /* as the user wrote it */
   const char *real;      /* the file to replace, links resolved */
   const char *temporary; /* NULL when written directly */

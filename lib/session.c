@@ -32,7 +32,7 @@ static bool open_trace(rly_session *s) {
   if (!path) return true;
   context_lock(cx);
   if (file_out_open(&s->trace, &cx->mem, path, &cx->diags))
-    s->options.trace = path;
+    s->options.trace = s->trace.path; /* a copy: the host may free its own */
   context_unlock(cx);
   return s->options.trace;
 }

@@ -6,6 +6,7 @@
  * each reader and freed by `release`. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/host.h"
@@ -283,11 +284,38 @@ static void test_no_more(void **state) {
   shelf_close(&s);
 }
 
+/* The end of a trace: to the host, or to the system when the host takes files no
+ * more.  The path is freed before. */
+static void test_trace(void **state) {
+  (void)state;
+  for (int gone = 0; gone < 2; gone++) {
+    Shelf s;
+    shelf_open(&s, NULL);
+    char name[] = "/tmp/rly-traced-XXXXXX";
+    close(mkstemp(name));
+    rly_program *p = host_program(s.cx, "def @f() { 1 }\n");
+    char *path = strdup(gone ? name : "t.json");
+    rly_session *session =
+        rly_session_new(p, &(rly_session_options){.trace = path});
+    free(path);
+    assert_int_equal(number(session, "f"), 1);
+    if (gone) assert_int_equal(rly_context_set_files(s.cx, NULL), RLY_OK);
+    rly_session_free(session);
+    struct stat is;
+    assert_int_equal(stat(name, &is), 0);
+    assert_true(gone ? is.st_size > 0 : s.files[at(&s, "t.json")].size > 0);
+    unlink(name);
+    rly_program_free(p);
+    shelf_close(&s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_imports), cmocka_unit_test(test_imports_refused),
       cmocka_unit_test(test_safe),    cmocka_unit_test(test_tensors),
       cmocka_unit_test(test_state),   cmocka_unit_test(test_no_more),
+      cmocka_unit_test(test_trace),
   };
   return RUN_TESTS(tests);
 }

@@ -95,10 +95,18 @@ typedef struct Tile {
   int rows, columns;
 } Tile;
 
+/* Elements of a source, which a host may lend unaligned. */
+#define LENT(T) typedef T lent_##T __attribute__((aligned(1), may_alias));
+LENT(uint8_t)
+LENT(uint16_t)
+LENT(uint32_t)
+LENT(uint64_t)
+#undef LENT
+
 #define TILE_OF(T)                                           \
   static void tile_##T(const Tile *t) {                      \
     T *dst = (T *)t->dst;                                    \
-    const T *src = (const T *)t->src;                        \
+    const lent_##T *src = (const lent_##T *)t->src;          \
     for (int j = 0; j < t->rows; j++)                        \
       for (int i = 0; i < t->columns; i++)                   \
         dst[j * t->dst_step + i] = src[i * t->src_step + j]; \
@@ -134,7 +142,7 @@ static void tile_fours(const Tile *t) {
     tile_uint32_t(t);
     return;
   }
-  const uint32_t *src = (const uint32_t *)t->src;
+  const lent_uint32_t *src = (const lent_uint32_t *)t->src;
   Four lines[SIDE][SIDE / 4];
   for (int i = 0; i < SIDE; i += 4)
     for (int j = 0; j < SIDE; j += 4) {
@@ -156,7 +164,7 @@ static void tile_fours(const Tile *t) {
   static void copy_##T(char *dst, int64_t dst_stride, const char *src, \
                        int64_t src_stride, int64_t n) {                \
     T *to = (T *)dst;                                                  \
-    const T *from = (const T *)src, one = *from;                       \
+    const lent_##T *from = (const lent_##T *)src, one = *from;         \
     if (dst_stride == 1 && src_stride == 0)                            \
       for (int64_t i = 0; i < n; i++) to[i] = one;                     \
     else                                                               \

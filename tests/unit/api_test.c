@@ -322,6 +322,14 @@ static void test_arrays(void **state) {
   turned.data = (char *)in + 1;
   assert_null(rly_value_of_array(s, &turned, count_release, &released));
   assert_int_equal(released, 2);
+  /* Copied elements may lie anywhere. */
+  char anywhere[1 + sizeof in];
+  memcpy(anywhere + 1, in, sizeof in);
+  turned.data = anywhere + 1;
+  x = rly_value_of_array(s, &turned, NULL, NULL);
+  assert_true(rly_value_array(x, &seen));
+  assert_true(((const float *)seen.data)[seen.strided ? 2 : 1] == in[2]);
+  rly_value_free(x);
   static const uint8_t bits[] = {1, 2, 0};
   const rly_array odd = {.data = (void *)bits,
                          .dtype = "bool",

@@ -137,6 +137,10 @@ static Slot *find_slot(const TypeTable *t, const Type *key, uint32_t hash) {
   return &t->slots[i];
 }
 
+bool types_have(const TypeTable *t, const Type *type) {
+  return find_slot(t, type, hash_of(type))->type == type;
+}
+
 /* Doubles the table.  When memory is refused it stays as it is: probing gets
  * slower until the last free slot, which is never filled. */
 static void grow(TypeTable *t) {

@@ -138,6 +138,8 @@ typedef struct Type {
 typedef struct TypeTable TypeTable;
 TypeTable *types_new(Mem *mem);
 void types_free(TypeTable *t);
+/* Is it one of the table's?  A type with metas is not in it. */
+bool types_have(const TypeTable *t, const Type *type);
 DimTable *types_dims(TypeTable *t); /* the normal forms of named dims */
 /* Was a type asked for, since the last call, that is deeper than the stack has
  * room for?  The error type was made in its place. */

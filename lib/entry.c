@@ -207,7 +207,11 @@ static rly_status check_bindings(rly_program *p, const rly_function *entry) {
 
 rly_status rly_program_bindings_check(rly_program *p,
                                       const rly_function *entry) {
-  if (!program_enter(p)) return RLY_MISUSE;
+  if (!sense(p, "the program is NULL") ||
+      !sense(!entry || program_has_function(p, entry),
+             "the entry is no function of the program") ||
+      !program_enter(p))
+    return RLY_MISUSE;
   rly_status status = check_bindings(p, entry);
   program_leave(p);
   return status;

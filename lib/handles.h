@@ -281,6 +281,13 @@ rly_status session_refuse_count(rly_session *s, const Global *g, const Type *fn,
                                 int count);
 /* May a value of type `given` be passed where `wanted` is declared? */
 bool passes_as(const Type *given, const Type *wanted);
+/* Is it one of the program's functions?  One whose name means another
+ * definition now is none: its code may refer to what was replaced, too. */
+bool program_has_function(rly_program *p, const rly_function *f);
+/* Is it a type of the program's, and not another's? */
+bool program_has_type(rly_program *p, const rly_type *t);
+/* As rly_type_text, also of a type with metas; to be freed. */
+char *program_type_text(rly_program *p, const Type *t);
 /* Are these values, and the session's own? */
 bool are_own(const rly_session *s, int count, rly_value *const *args);
 /* Reports a value of a type that does not pass as the one that is wanted. */

@@ -146,7 +146,8 @@ static rly_layout *layout_new(rly_program *p, const char *name, const Type *t,
 
 rly_status rly_layout_new(rly_program *p, const rly_type *t, const char *name,
                           rly_parts what, rly_layout **out) {
-  if (!sense(t, "the type is NULL") || !sense(name, "the name is NULL") ||
+  if (!sense(program_has_type(p, t), "it is no type of the program") ||
+      !sense(name, "the name is NULL") ||
       !sense(out, "the result is NULL") || !program_enter(p))
     return RLY_MISUSE;
   rly_layout *l = layout_new(p, name, (const Type *)t, what);

@@ -103,11 +103,15 @@ static rly_value *construct(rly_session *s, const Type *type, const Ctor *c,
 rly_value *rly_value_construct(rly_session *s, const rly_type *t,
                                const char *constructor, int count,
                                rly_value *const *fields) {
+  if (!sense(s, "the session is NULL") ||
+      !sense(program_has_type(s->program, t),
+             "it is no type of the session's program"))
+    return NULL;
   const Type *type = (const Type *)t;
-  const Ctor *c = type && type->kind == TY_ADT && constructor
+  const Ctor *c = type->kind == TY_ADT && constructor
                       ? find_ctor(type->adt, constructor)
                       : NULL;
-  if (!s || !c || c->field_count != count || !are_own(s, count, fields)) {
+  if (!c || c->field_count != count || !are_own(s, count, fields)) {
     if (c)
       misuse(__func__, "`%s` has %d fields, values of the session, not %d",
              c->name->text, c->field_count, count);

@@ -462,6 +462,12 @@ const rly_function *rly_program_function(rly_program *p, const char *name) {
   return is_function(g) ? (const rly_function *)g : NULL;
 }
 
+/* A handle is the address of the definition, so its name is looked up and the
+ * two are compared. */
+bool program_has_function(rly_program *p, const rly_function *f) {
+  return f && rly_program_function(p, global_of(f)->name->text) == f;
+}
+
 /* Parameters with names, not those of the type. */
 int rly_function_param_count(const rly_function *f) {
   const Fn *fn = fn_of(f);
@@ -530,7 +536,7 @@ typedef struct Shown {
 
 static void show_type(void *shown, const Expr *e) {
   Shown *s = shown;
-  s->text = rly_type_text(s->p, handle_of(general_type(s->p, e)));
+  s->text = program_type_text(s->p, general_type(s->p, e));
 }
 
 /* The text names a function that has instances, so no one type. */

@@ -474,21 +474,13 @@ rly_status rly_session_call(rly_session *s, const char *name, int count,
   return status;
 }
 
-/* Is this one of the program's functions, and not another's?  The handle is
- * looked up by its name and compared, as a handle is the address of the
- * definition: when the name means another definition now, the old one's code
- * may refer to what is replaced, too. */
-static bool is_function(rly_program *p, const rly_function *f) {
-  return f && rly_program_function(p, ((const Global *)f)->name->text) == f;
-}
-
 /* A call of the same function again has nothing looked up. */
 bool session_enter_function(const char *function, rly_session *s,
                             const rly_function *f) {
   if (!session_enter_for(function, s)) return false;
   const Unit *newest = s->program->ir->last_unit;
   if (f && s->own == f && s->own_at == newest) return true;
-  if (is_function(s->program, f)) {
+  if (program_has_function(s->program, f)) {
     s->own = f;
     s->own_at = newest;
     return true;
@@ -573,7 +565,7 @@ rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
                                   rly_value **result) {
   if (!sense(s, "the session is NULL") ||
       !sense(result, "the result is NULL") ||
-      !sense(is_function(s->program, entry),
+      !sense(program_has_function(s->program, entry),
              "the entry is no function of the session's program") ||
       !session_enter(s))
     return RLY_MISUSE;

@@ -63,16 +63,33 @@ const rly_type *rly_type_field(const rly_type *t, int i) {
   return handle_of(result ? type->result : type->args[i]);
 }
 
-char *rly_type_text(rly_program *p, const rly_type *t) {
-  if (!sense(p, "the program is NULL") || !sense(t, "the type is NULL"))
-    return NULL;
+/* The table grows under the context's lock while the program changes, and under
+ * that of its code while sessions run. */
+bool program_has_type(rly_program *p, const rly_type *t) {
+  if (!p || !t) return false;
+  context_lock(p->cx);
+  pthread_mutex_lock(&p->code->lock);
+  bool has = types_have(p->ir->types, type_of(t));
+  pthread_mutex_unlock(&p->code->lock);
+  context_unlock(p->cx);
+  return has;
+}
+
+char *program_type_text(rly_program *p, const Type *t) {
   Mem mem = mem_local(&p->cx->mem);
   StrBuf out;
   strbuf_init(&out, &mem);
   context_lock(p->cx);
-  type_print(p->ir->types, &out, type_of(t), TYPE_TEXT_MOST);
+  type_print(p->ir->types, &out, t, TYPE_TEXT_MOST);
   context_unlock(p->cx);
   return text_take(p->cx, &out);
+}
+
+char *rly_type_text(rly_program *p, const rly_type *t) {
+  if (!sense(p, "the program is NULL") ||
+      !sense(program_has_type(p, t), "it is no type of the program"))
+    return NULL;
+  return program_type_text(p, type_of(t));
 }
 
 /* --- Data types --------------------------------------------------------- */
@@ -116,7 +133,8 @@ const char *rly_constructor_label(const rly_type *t, int i, int k) {
 const rly_type *rly_constructor_field(rly_program *p, const rly_type *t, int i,
                                       int k) {
   const Ctor *c = ctor_of(t, i);
-  if (!p || !c || k < 0 || k >= c->field_count) return NULL;
+  if (!c || k < 0 || k >= c->field_count || !program_has_type(p, t))
+    return NULL;
   pthread_mutex_lock(&p->code->lock);
   const Type *field = path_field_type(p, type_of(t), c, k);
   pthread_mutex_unlock(&p->code->lock);

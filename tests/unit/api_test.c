@@ -1401,9 +1401,38 @@ static void test_foreign_handles(void **state) {
   assert_int_equal(rly_session_call_bound(a.session, of_b, &result),
                    RLY_MISUSE);
   assert_int_equal(rly_program_bind_tensor(b.program, "w", of_a), RLY_MISUSE);
+  assert_int_equal(rly_program_bindings_check(a.program, of_b), RLY_MISUSE);
   assert_null(result);
   rly_value_free(v);
   rly_tensor_free(of_a);
+  guest_end(&a);
+  guest_end(&b);
+}
+
+/* A dimension in the type is a number in its program's table alone. */
+static void test_foreign_types(void **state) {
+  (void)state;
+  static const char text[] =
+      "type Box[n: Dim] { Box(Tensor[(n), float32]) }\n"
+      "def @f[n: Dim](%x: Box[n * 7 + 3], %y: Tensor[(n), float32]) { %y }";
+  Guest a, b;
+  guest_start(&a, NULL, text);
+  guest_start(&b, NULL, "def @f(%x: int32) { %x }");
+  const rly_function *f = rly_program_function(a.program, "f");
+  const rly_type *box = rly_function_param_type(f, 0);
+  rly_layout *layout = NULL;
+  rly_text_free(a.cx, rly_type_text(a.program, box));
+  assert_null(rly_type_text(b.program, box));
+  assert_null(rly_function_type_text(b.program, f));
+  assert_non_null(rly_constructor_field(a.program, box, 0, 0));
+  assert_null(rly_constructor_field(b.program, box, 0, 0));
+  assert_int_equal(
+      rly_layout_new(b.program, box, "x", RLY_PIECES, &layout), RLY_MISUSE);
+  rly_tensor *x = vector(b.cx, 2, (float[]){1, 2});
+  rly_value *v = rly_value_of_tensor(b.session, x);
+  assert_null(rly_value_construct(b.session, box, "Box", 1, &v));
+  rly_value_free(v);
+  rly_tensor_free(x);
   guest_end(&a);
   guest_end(&b);
 }
@@ -1701,6 +1730,7 @@ int main(void) {
       cmocka_unit_test(test_doc),
       cmocka_unit_test(test_senseless_tensors),
       cmocka_unit_test(test_foreign_handles),
+      cmocka_unit_test(test_foreign_types),
       cmocka_unit_test(test_failing_allocations),
       cmocka_unit_test(test_rounding),
       cmocka_unit_test(test_deep_stack),

@@ -145,6 +145,9 @@ typedef bool UnitMade(void *data, rly_program *p, Unit *unit);
 /* Adds a text that `made` changes.  The program has been entered. */
 rly_status program_add_made(rly_program *p, const char *path, const char *text,
                             UnitMade *made, void *data);
+/* Adds a text that must be an expression, for the session to evaluate next.
+ * Others are refused before anything of them is checked. */
+rly_status program_add_expression(rly_program *p, const char *text);
 
 /* --- misuse.c ----------------------------------------------------------- */
 

@@ -505,17 +505,38 @@ static const Type *general_type(rly_program *p, const Expr *e) {
   return types_quantify(p->ir->types, known);
 }
 
+/* A UnitMade. */
+static bool is_expression(void *data, rly_program *p, Unit *unit) {
+  (void)data;
+  bool single = unit->item_count == 1 && unit->items[0].kind == ITEM_EXPR;
+  if (!single) rly_diagnostic_add(p->cx, "E0506", "expected an expression");
+  return single;
+}
+
+rly_status program_add_expression(rly_program *p, const char *text) {
+  if (!program_enter(p)) return RLY_MISUSE;
+  Unit *unit;
+  rly_status status = parse_and_check(p, "<expression>", text, strlen(text), 0,
+                                      is_expression, NULL, &unit);
+  if (status == RLY_OK) {
+    p->newest = unit;
+    program_failed(p, RLY_OK); /* the text stays even without a report */
+  }
+  program_leave(p);
+  return status;
+}
+
 static rly_status look_at(rly_program *p, const char *text, size_t len,
                           void (*look)(void *data, const Expr *e), void *data) {
   Unit *unit;
   rly_status status = parse(p, "<expression>", text, len, 0, &unit);
   if (status != RLY_OK) return status;
-  bool single = unit->item_count == 1 && unit->items[0].kind == ITEM_EXPR;
-  if (!single) rly_diagnostic_add(p->cx, "E0506", "expected an expression");
+  bool single = is_expression(NULL, p, unit);
+  if (!single) status = RLY_REFUSED;
   else if ((status = check(p, unit)) == RLY_OK) look(data, unit->steps[0].expr);
   else return status;
   program_drop_unit(p->ir, unit);
-  return single ? RLY_OK : RLY_REFUSED;
+  return status;
 }
 
 /* Checks the expression as a unit of its own and takes the unit out again.

@@ -133,11 +133,9 @@ static void keep_shown(void *value, rly_value *shown) {
 
 rly_value *repl_value(Repl *r, const char *text) {
   rly_value *v = NULL;
-  rly_status status = rly_program_add_text(r->host->program, "<expression>",
-                                           text, strlen(text), 0);
+  rly_status status = program_add_expression(r->host->program, text);
   if (status == RLY_OK) status = run(r, keep_shown, &v);
   else host_report(r->host);
-  if (status == RLY_OK && !v) fputs("expected an expression\n", stderr);
   if (status == RLY_OK) return v;
   rly_value_free(v);
   return NULL;

@@ -62,10 +62,10 @@ static bool load(Repl *r, const char *rest) {
     status = rly_program_add_file(p, path, RLY_RECHECK);
   }
   host_report(r->host);
-  bool ok = status == RLY_OK && params_bind_words(r, rest);
-  if (status == RLY_OK && !ok) rly_session_skip(r->session);
+  bool added = status == RLY_OK, ok = added && params_bind_words(r, rest);
+  if (added && !ok) rly_session_skip(r->session);
   ok = ok && repl_evaluate(r);
-  if (ok) transcript_add_file(r, path);
+  if (added) transcript_add_file(r, path);
   free(path);
   return ok;
 }
@@ -378,8 +378,9 @@ static void run_help(Repl *r, const char *rest) {
 }
 
 static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
-  if (!*rest && *c->args && *c->args != '[') {
-    repl_refuse(c->name, "takes %s", c->args);
+  bool needs = *c->args && *c->args != '[';
+  if (*rest ? !*c->args : needs) {
+    repl_refuse(c->name, "takes %s", needs ? c->args : "no words");
     return;
   }
   bool paged = pager_begin(r->settings.pager && !r->startup);
@@ -388,7 +389,7 @@ static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
 }
 
 /* `line` is what stands after the colon.  A command that needs words and got
- * none says what it takes.  Completion leaves a space after the last word,
+ * none, or takes none and got some, says so.  Completion leaves a space after the last word,
  * which is no part of it. */
 void repl_command(Repl *r, const char *line) {
   size_t n = strcspn(line, " \t"), end = strlen(line);

@@ -54,12 +54,52 @@ void transcript_add(Repl *r) {
   remember(r, (Said){.unit = r->host->program->newest});
 }
 
+/* Is `u` the file `of`, or imported for it? */
+static bool is_part(const Unit *u, const Unit *of) {
+  while (u && u != of) u = u->importer;
+  return u;
+}
+
+/* Is it defined in the file, or in one that is imported for it? */
+static bool defines(const Program *p, const Unit *file, const Global *g) {
+  for (const Unit *u = p->units; u; u = u->next)
+    if (is_part(u, file) && g->span.lo >= u->source->base &&
+        g->span.lo < u->source->base + u->source->len)
+      return true;
+  return false;
+}
+
+static bool names_one_of(const Program *p, const Unit *file,
+                         const Expr *root) {
+  bool names = false;
+  ExprWalk walk;
+  expr_walk_start(&walk, p->mem, WALK_ENTER, root);
+  while (!names && expr_walk_next(&walk))
+    names = walk.at->kind == EX_GLOBAL &&
+            defines(p, file, global_of_text(walk.at->g.global));
+  expr_walk_end(&walk);
+  return names;
+}
+
+/* Was something evaluated with a definition of the file, outside of it? */
+static bool is_used(const Repl *r, const Said *file) {
+  const Program *p = r->host->program->ir;
+  for (const Said *s = r->said; s < r->said + r->said_count; s++)
+    for (const Unit *u = p->units; u && s != file; u = u->next)
+      for (int k = 0; is_part(u, s->unit) && k < u->step_count; k++)
+        if (names_one_of(p, file->unit, u->steps[k].expr)) return true;
+  return false;
+}
+
 /* The path is made absolute, so that the import works from any folder.  A file
- * that is loaded again takes its last place only. */
+ * that is loaded again takes its last place only, unless its definitions were
+ * used in between. */
 void transcript_add_file(Repl *r, const char *path) {
   char *real = realpath(path, NULL);
   for (size_t i = 0; real && i < r->said_count; i++)
-    if (r->said[i].file && !strcmp(r->said[i].file, real)) forget(r, i--);
+    if (r->said[i].file && !strcmp(r->said[i].file, real) &&
+        !is_used(r, &r->said[i]))
+      forget(r, i--);
   if (real) remember(r, (Said){r->host->program->newest, real});
 }
 
@@ -113,12 +153,6 @@ static bool lives(const Program *p, const Item *item) {
     }
     default: return true;
   }
-}
-
-/* Is `u` the file `of`, or imported for it? */
-static bool is_part(const Unit *u, const Unit *of) {
-  while (u && u != of) u = u->importer;
-  return u;
 }
 
 /* --- Earlier definitions -------------------------------------------------- */

@@ -101,9 +101,9 @@ static void show_fault(Dbg *d) {
   host_report(d->host);
 }
 
-/* One round for each step.  Whether the time is over is asked every ASK_EVERY
- * steps only. */
-static void evaluate(Dbg *d) {
+/* Returns whether the end was reached.  One round for each step; whether the
+ * time is over is asked every ASK_EVERY steps only. */
+static bool evaluate(Dbg *d) {
   bool stopped = false;
   StepStop stop = STOP_STEP;
   while (!stopped && stop != STOP_END && stop != STOP_LIMIT) {
@@ -121,6 +121,7 @@ static void evaluate(Dbg *d) {
   if (stopped)
     fprintf(stderr, "stopped after %s\n", steps_text(d->steps, steps));
   else if (step_fault(stepper_machine(d->stepper))->message) show_fault(d);
+  return !stopped && stop != STOP_LIMIT;
 }
 
 void dbg_run(Repl *r, const char *items) {
@@ -135,11 +136,11 @@ void dbg_run(Repl *r, const char *items) {
   strbuf_init(&d.value, r->host->program->ir->mem);
   d.stepper = session_stepper(r->session, NULL);
   if (d.stepper) d.tree = stepper_tree_new(d.stepper, d.display.width);
-  if (d.tree) evaluate(&d);
+  bool ended = d.tree && evaluate(&d);
   stepper_tree_free(d.tree);
   stepper_free(d.stepper);
   session_failed(r->session, RLY_OK);
   strbuf_done(&d.value);
   strbuf_done(&d.out);
-  step_leave(r);
+  step_leave(r, ended);
 }

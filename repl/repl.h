@@ -145,7 +145,7 @@ bool params_bind_words(Repl *r, const char *words);
 void step_run(Repl *r, const char *items);
 /* Before and after items are evaluated by a stepper. */
 bool step_add(Repl *r, const char *items);
-void step_leave(Repl *r);
+void step_leave(Repl *r, bool ended);
 /* :break and :delete, breakpoints of entries to come. */
 void step_run_break(Repl *r, const char *where);
 void step_run_delete(Repl *r, const char *rest);

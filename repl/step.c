@@ -465,7 +465,8 @@ static int status_of(const Walk *w) {
   return failed ? 2 : 0;
 }
 
-/* Returns false after reporting. */
+/* Flags that name something unknown are refused before the first step: returns
+ * false after reporting. */
 static bool take_flags(Walk *w, const Cli *cli) {
   if (cli->fold && !set_folds(w, cli->fold, true)) {
     host_usage(w->host,
@@ -484,7 +485,6 @@ static bool take_flags(Walk *w, const Cli *cli) {
   return true;
 }
 
-/* Flags that name something unknown are refused before the first step. */
 /* Of a breakpoint.  One that cannot be judged stops. */
 static bool condition_holds(void *walk, const char *condition) {
   Walk *w = walk;
@@ -519,27 +519,32 @@ static rly_status prepare(Walk *w, const rly_function *entry, rly_session *s) {
 
 /* `piped` is true for rly step and false for :step, whose stdin is the
  * prompt's: there further lines are entries, not commands of the stepper. */
-int step_through(Host *h, rly_session *s, const rly_function *entry,
-                 bool piped) {
-  Walk w = {.host = h};
-  rly_status ready = prepare(&w, entry, s);
+static int walk(Walk *w, rly_session *s, const rly_function *entry,
+                bool piped) {
+  Host *h = w->host;
+  rly_status ready = prepare(w, entry, s);
   int status = exit_status(ready);
   if (ready == RLY_OK) {
-    if (piped && h->cli->html) page(&w);
-    else if (isatty(STDIN_FILENO)) from_terminal(&w);
-    else if (!piped || !from_pipe(&w)) all_steps(&w);
-    status = status_of(&w);
+    if (piped && h->cli->html) page(w);
+    else if (isatty(STDIN_FILENO)) from_terminal(w);
+    else if (!piped || !from_pipe(w)) all_steps(w);
+    status = status_of(w);
   }
-  if (ready == RLY_OK && w.strategy && !step_strategy_is_abstract(w.strategy) &&
+  if (ready == RLY_OK && w->strategy && !step_strategy_is_abstract(w->strategy) &&
       !h->cli->html) {
-    begin_time(&w);
-    strategy_compare(&w.show, s, entry, w.strategy, asked_to_stop, &w);
+    begin_time(w);
+    strategy_compare(&w->show, s, entry, w->strategy, asked_to_stop, w);
   }
-  deadline_end(&w.deadline);
-  if (w.stepper) step_show_done(&w.show);
-  stepper_free(w.stepper);
+  deadline_end(&w->deadline);
+  if (w->stepper) step_show_done(&w->show);
+  stepper_free(w->stepper);
   if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
   return session_failed(s, RLY_OK) == RLY_OK ? status : 3;
+}
+
+int step_through(Host *h, rly_session *s, const rly_function *entry,
+                 bool piped) {
+  return walk(&(Walk){.host = h}, s, entry, piped);
 }
 
 /* --- :step --------------------------------------------------------------- */
@@ -549,42 +554,50 @@ int step_through(Host *h, rly_session *s, const rly_function *entry,
 bool step_add(Repl *r, const char *items) {
   rly_program *p = r->host->program;
   rly_status status =
-      rly_program_add_text(p, "<step>", items, strlen(items), 0);
+      rly_program_add_text(p, "<step>", items, strlen(items), RLY_RECHECK);
   r->host->printed = 0;
   host_report(r->host);
   return status == RLY_OK;
 }
 
-/* Definitions need no evaluation; expressions leave nothing behind that a later
- * entry could name. */
-static bool has_lets(const rly_program *p) {
-  for (const Unit *u = p->newest; u; u = u->next) {
-    for (int i = 0; i < u->step_count; i++)
-      if (u->steps[i].kind == STEP_LET) return true;
-  }
+/* Expressions leave nothing behind that a later entry could name. */
+static bool defines(const rly_program *p) {
+  for (const Unit *u = p->newest; u; u = u->next)
+    for (int i = 0; i < u->item_count; i++)
+      if (u->items[i].kind != ITEM_EXPR) return true;
   return false;
 }
 
-/* The stepper worked on copies, so the session evaluates items that define
- * names once more.  Output and errors were already shown and are not repeated.
- * `known` tells the host to leave out as many bytes of output as the stepper
- * has printed.  Items without a let are skipped, as their value has been
- * seen. */
-void step_leave(Repl *r) {
+/* The stepper worked on copies.  Items that define something are an entry: the
+ * session evaluates them once more, unless they were not seen to their end
+ * (`ended`), which may never come.  Output and errors were already shown and
+ * are not repeated: `known` tells the host to leave out as many bytes of output
+ * as the stepper has printed. */
+void step_leave(Repl *r, bool ended) {
   Host *h = r->host;
+  bool entry = defines(h->program);
   host_report(h);
   h->known = h->printed;
-  if (!has_lets(h->program)) rly_session_skip(r->session);
+  if (!entry || !ended) rly_session_skip(r->session);
   else if (rly_session_run(r->session, NULL, NULL) != RLY_OK)
     rly_session_diagnostics_clear(r->session);
   h->known = 0;
   state_others_skip(r);
+  if (entry) transcript_add(r);
+}
+
+/* Were the items seen to their end?  Where nobody can give commands, the steps
+ * that are shown are cut short, not the items. */
+static bool was_ended(const Walk *w) {
+  if (w->last == STOP_ASKED || w->last == STOP_LIMIT) return false;
+  return !isatty(STDIN_FILENO) || w->last == STOP_END || w->last == STOP_ERROR;
 }
 
 void step_run(Repl *r, const char *items) {
+  Walk w = {.host = r->host};
   if (!step_add(r, items)) return;
-  step_through(r->host, r->session, NULL, false);
-  step_leave(r);
+  walk(&w, r->session, NULL, false);
+  step_leave(r, was_ended(&w));
 }
 
 /* --- Breakpoints of the prompt ------------------------------------------- */

@@ -377,26 +377,34 @@ static bool call_is_pure(const Expr *e) {
   return known && !(effects & ~(EFFECT_SHOW | EFFECT_KNOWN));
 }
 
-static const AttrExpr *fact_of(const RuleBound *b, const char *name, int var) {
+static const AttrExpr *fact_of(const RuleBound *b, RuleFact fact, int var) {
   const RuleMatch *m = b->data;
   const Expr *e = m->vars[var];
   if (!e) return NULL;
   bool is_use = e->kind == EX_VAR;
   const Expr *value = value_of(m->s, e);
-  if (!strcmp(name, "value"))
-    return value->kind == EX_CONST ? number_of(b->arena, value->constant)
-                                   : NULL;
-  if (!strcmp(name, "uses"))
-    return attr_expr_int(
-        b->arena,
-        is_use ? (int64_t)(uintptr_t)ptrmap_get(&m->s->uses, e->var) : 1);
-  if (!strcmp(name, "pure"))
-    return attr_expr_bool(b->arena,
-                          surroundings_pure(m->s, e) &&
-                              (e->type->kind != TY_FN || call_is_pure(e)));
-  if (!strcmp(name, "static"))
-    return attr_expr_bool(b->arena, type_is_static(e->type));
-  return attr_expr_bool(b->arena, value->kind == EX_CONST);
+  switch (fact) {
+    case RULE_CONSTANT:
+      return attr_expr_bool(b->arena, value->kind == EX_CONST);
+    case RULE_VALUE:
+      return value->kind == EX_CONST ? number_of(b->arena, value->constant)
+                                     : NULL;
+    case RULE_USES:
+      return attr_expr_int(
+          b->arena,
+          is_use ? (int64_t)(uintptr_t)ptrmap_get(&m->s->uses, e->var) : 1);
+    case RULE_PURE:
+      return attr_expr_bool(b->arena,
+                            surroundings_pure(m->s, e) &&
+                                (e->type->kind != TY_FN || call_is_pure(e)));
+    case RULE_STATIC: return attr_expr_bool(b->arena, type_is_static(e->type));
+    case RULE_NO_FACT:
+    case RULE_RANK:
+    case RULE_SHAPE:
+    case RULE_DTYPE:
+    case RULE_BROADCASTS: break; /* rules/condition.c finds these itself */
+  }
+  return NULL;
 }
 
 /* --- Rules ---------------------------------------------------------------- */

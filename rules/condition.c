@@ -13,19 +13,26 @@ static Val *of_dims(Arena *a, int rank, const Dim *dims) {
   return list;
 }
 
-static Val *eval_fact(const RuleBound *b, const char *name, int var) {
+static Val *eval_dtype(const RuleBound *b, int var) {
   Dim dims[RANK_MAX];
   DType dtype = DTYPE_NONE;
-  bool typed =
-      !strcmp(name, "rank") || !strcmp(name, "shape") || !strcmp(name, "dtype");
-  if (!typed) return b->fact(b, name, var);
+  b->shape(b, var, &dtype, dims);
+  return dtype == DTYPE_NONE ? NULL
+                             : attr_expr_text(b->arena, dtype_name(dtype));
+}
+
+static Val *eval_rank(const RuleBound *b, int var) {
+  Dim dims[RANK_MAX];
+  DType dtype;
   int rank = b->shape(b, var, &dtype, dims);
-  if (*name == 'd')
-    return dtype == DTYPE_NONE ? NULL
-                               : attr_expr_text(b->arena, dtype_name(dtype));
-  if (rank < 0) return NULL;
-  return *name == 'r' ? attr_expr_int(b->arena, rank)
-                      : of_dims(b->arena, rank, dims);
+  return rank < 0 ? NULL : attr_expr_int(b->arena, rank);
+}
+
+static Val *eval_shape(const RuleBound *b, int var) {
+  Dim dims[RANK_MAX];
+  DType dtype;
+  int rank = b->shape(b, var, &dtype, dims);
+  return rank < 0 ? NULL : of_dims(b->arena, rank, dims);
 }
 
 /* broadcasts(%c, %x): does an element-wise operator on both have the shape of
@@ -42,17 +49,31 @@ static Val *eval_broadcasts(const RuleBound *b, int small, int large) {
   return rank < 0 ? NULL : attr_expr_bool(b->arena, fits);
 }
 
+static Val *eval_fact(const RuleBound *b, RuleFact fact, const Expr *call) {
+  int var = rule_var(b->rule, call->args[0]), of;
+  if (var < 0) return NULL;
+  switch (fact) {
+    case RULE_NO_FACT: break;
+    case RULE_RANK: return eval_rank(b, var);
+    case RULE_SHAPE: return eval_shape(b, var);
+    case RULE_DTYPE: return eval_dtype(b, var);
+    case RULE_BROADCASTS:
+      of = rule_var(b->rule, call->args[1]);
+      return of < 0 ? NULL : eval_broadcasts(b, var, of);
+    case RULE_CONSTANT:
+    case RULE_VALUE:
+    case RULE_USES:
+    case RULE_PURE:
+    case RULE_STATIC: return b->fact(b, fact, var);
+  }
+  return NULL;
+}
+
 static Val *eval_call(const RuleBound *b, const Expr *e) {
   if (e->call.callee->kind != EX_IDENT) return NULL;
-  const char *name = e->call.callee->name->text;
-  const RuleFunction *f = rule_function(name, e->count);
+  const RuleFunction *f = rule_function(e->call.callee->name->text, e->count);
   if (!f) return NULL;
-  int var = f->run ? -1 : rule_var(b->rule, e->args[0]);
-  if (!f->run && e->count == 2) {
-    int of = rule_var(b->rule, e->args[1]);
-    return var < 0 || of < 0 ? NULL : eval_broadcasts(b, var, of);
-  }
-  if (!f->run) return var < 0 ? NULL : eval_fact(b, name, var);
+  if (f->fact) return eval_fact(b, f->fact, e);
   Val *args[RULE_FUNCTION_ARGS_MAX];
   for (int i = 0; i < e->count; i++)
     if (!(args[i] = rule_eval(b, e->args[i]))) return NULL;

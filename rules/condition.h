@@ -26,9 +26,10 @@ typedef struct RuleBound {
   /* The type of a parameter: its dtype and its dims, of which some may be no
    * numbers; the rank, or -1 where that is not known. */
   int (*shape)(const struct RuleBound *b, int var, DType *dtype, Dim *dims);
-  /* The other facts of a parameter: is_constant, value, uses, pure, static.
-   * NULL: not known, and then no condition that asks for it holds. */
-  const AttrExpr *(*fact)(const struct RuleBound *b, const char *name, int var);
+  /* A fact of a parameter that neither its type nor another parameter tells:
+   * RULE_CONSTANT, RULE_VALUE, RULE_USES, RULE_PURE, RULE_STATIC.  NULL: it is
+   * not known, and then no condition that asks for it holds. */
+  const AttrExpr *(*fact)(const struct RuleBound *b, RuleFact fact, int var);
   const void *data; /* theirs */
 } RuleBound;
 

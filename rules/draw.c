@@ -298,13 +298,22 @@ static int shape_of(const RuleBound *b, int var, DType *dtype, Dim *dims) {
 
 /* Of a variable that stands for itself, all that a condition can ask for
  * holds. */
-static const AttrExpr *fact_of(const RuleBound *b, const char *name, int var) {
+static const AttrExpr *fact_of(const RuleBound *b, RuleFact fact, int var) {
   const Draw *d = b->data;
-  if (!strcmp(name, "value")) return d->vars[var].constant;
-  if (!strcmp(name, "uses")) return attr_expr_int(b->arena, 1);
-  if (!strcmp(name, "is_constant"))
-    return attr_expr_bool(b->arena, d->vars[var].constant != NULL);
-  return attr_expr_bool(b->arena, true);
+  switch (fact) {
+    case RULE_VALUE: return d->vars[var].constant;
+    case RULE_CONSTANT:
+      return attr_expr_bool(b->arena, d->vars[var].constant != NULL);
+    case RULE_USES: return attr_expr_int(b->arena, 1);
+    case RULE_PURE:
+    case RULE_STATIC: return attr_expr_bool(b->arena, true);
+    case RULE_NO_FACT:
+    case RULE_RANK:
+    case RULE_SHAPE:
+    case RULE_DTYPE:
+    case RULE_BROADCASTS: break; /* condition.c finds these itself */
+  }
+  return NULL;
 }
 
 static bool draw(Program *p, Arena *arena, const Rule *rule, Rng *r,

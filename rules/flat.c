@@ -84,10 +84,7 @@ static const Expr *call_of(Flat *f, const TypeExpr *type, const Expr *call) {
 }
 
 static bool asks_purity(const Flat *f, const Expr *e) {
-  return e->kind == EX_CALL && e->count == 1 &&
-         e->call.callee->kind == EX_IDENT &&
-         !strcmp(e->call.callee->name->text, "pure") &&
-         e->args[0]->kind == EX_LOCAL &&
+  return rule_fact(e) == RULE_PURE && e->args[0]->kind == EX_LOCAL &&
          (ptrmap_has(&f->called, e->args[0]->name) ||
           ptrmap_has(&f->becomes, e->args[0]->name));
 }

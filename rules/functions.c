@@ -362,52 +362,53 @@ static Val *f_exact(Arena *a, Val *const *x) {
       a, x[0]->kind == AX_INT && dtype_holds_int(t, x[0]->integer));
 }
 
-/* Facts of a parameter have no function: `fact`, or the type, tells them. */
 #define N VALUE_NUMBER
 #define B VALUE_BOOL
 #define T VALUE_TEXT
 #define L VALUE_LIST
 #define ANY VALUE_ANY
 static const RuleFunction functions[] = {
-    {"add", 2, {N, N}, N, false, f_add},
-    {"subtract", 2, {N, N}, N, false, f_subtract},
-    {"multiply", 2, {N, N}, N, false, f_multiply},
-    {"divide", 2, {N, N}, N, false, f_divide},
-    {"mod", 2, {N, N}, N, false, f_mod},
-    {"negative", 1, {N}, N, false, f_negative},
-    {"logical_not", 1, {B}, B, false, f_not},
-    {"equal", 2, {ANY, ANY}, B, true, f_equal},
-    {"not_equal", 2, {ANY, ANY}, B, true, f_not_equal},
-    {"less", 2, {N, N}, B, false, f_less},
-    {"less_equal", 2, {N, N}, B, false, f_less_equal},
-    {"greater", 2, {N, N}, B, false, f_greater},
-    {"greater_equal", 2, {N, N}, B, false, f_greater_equal},
-    {"max", 2, {N, N}, N, false, f_max},
-    {"min", 2, {N, N}, N, false, f_min},
-    {"length", 1, {L}, N, false, f_length},
-    {"contains", 2, {L, ANY}, B, false, f_contains},
-    {"reverse", 1, {L}, L, false, f_reverse},
-    {"item", 2, {L, N}, ANY, false, f_item},
-    {"identity", 1, {L}, L, false, f_identity},
-    {"compose", 2, {L, L}, L, false, f_compose},
-    {"inverse", 1, {L}, L, false, f_inverse},
-    {"join", 2, {L, L}, L, false, f_join},
-    {"product", 1, {L}, N, false, f_product},
-    {"axis", 2, {N, N}, N, false, f_axis},
-    {"holds", 2, {T, T}, B, false, f_holds},
-    {"is_float", 1, {T}, B, false, f_is_float},
-    {"is_int", 1, {T}, B, false, f_is_int},
-    {"is_power_of_two", 1, {N}, B, false, f_is_power_of_two},
-    {"exact", 2, {N, T}, B, false, f_exact},
-    {"broadcasts", 2, {0}, B, false, NULL},
-    {"rank", 1, {0}, N, false, NULL},
-    {"shape", 1, {0}, L, false, NULL},
-    {"dtype", 1, {0}, T, false, NULL},
-    {"is_constant", 1, {0}, B, false, NULL},
-    {"value", 1, {0}, N | B, false, NULL},
-    {"uses", 1, {0}, N, false, NULL},
-    {"pure", 1, {0}, B, false, NULL},
-    {"static", 1, {0}, B, false, NULL},
+    {"add", 2, {N, N}, N, .run = f_add},
+    {"subtract", 2, {N, N}, N, .run = f_subtract},
+    {"multiply", 2, {N, N}, N, .run = f_multiply},
+    {"divide", 2, {N, N}, N, .run = f_divide},
+    {"mod", 2, {N, N}, N, .run = f_mod},
+    {"negative", 1, {N}, N, .run = f_negative},
+    {"logical_not", 1, {B}, B, .run = f_not},
+    {"equal", 2, {ANY, ANY}, B, .compares = true, .run = f_equal},
+    {"not_equal", 2, {ANY, ANY}, B, .compares = true, .run = f_not_equal},
+    {"less", 2, {N, N}, B, .run = f_less},
+    {"less_equal", 2, {N, N}, B, .run = f_less_equal},
+    {"greater", 2, {N, N}, B, .run = f_greater},
+    {"greater_equal", 2, {N, N}, B, .run = f_greater_equal},
+    {"max", 2, {N, N}, N, .run = f_max},
+    {"min", 2, {N, N}, N, .run = f_min},
+    {"length", 1, {L}, N, .run = f_length},
+    {"contains", 2, {L, ANY}, B, .run = f_contains},
+    {"reverse", 1, {L}, L, .run = f_reverse},
+    {"item", 2, {L, N}, ANY, .run = f_item},
+    {"identity", 1, {L}, L, .run = f_identity},
+    {"compose", 2, {L, L}, L, .run = f_compose},
+    {"inverse", 1, {L}, L, .run = f_inverse},
+    {"join", 2, {L, L}, L, .run = f_join},
+    {"product", 1, {L}, N, .run = f_product},
+    {"axis", 2, {N, N}, N, .run = f_axis},
+    {"holds", 2, {T, T}, B, .run = f_holds},
+    {"is_float", 1, {T}, B, .run = f_is_float},
+    {"is_int", 1, {T}, B, .run = f_is_int},
+    {"is_power_of_two", 1, {N}, B, .run = f_is_power_of_two},
+    {"exact", 2, {N, T}, B, .run = f_exact},
+
+    /* Facts of variables of the rule. */
+    {"broadcasts", 2, .gives = B, .fact = RULE_BROADCASTS},
+    {"rank", 1, .gives = N, .fact = RULE_RANK},
+    {"shape", 1, .gives = L, .fact = RULE_SHAPE},
+    {"dtype", 1, .gives = T, .fact = RULE_DTYPE},
+    {"is_constant", 1, .gives = B, .fact = RULE_CONSTANT},
+    {"value", 1, .gives = N | B, .fact = RULE_VALUE},
+    {"uses", 1, .gives = N, .fact = RULE_USES},
+    {"pure", 1, .gives = B, .fact = RULE_PURE},
+    {"static", 1, .gives = B, .fact = RULE_STATIC},
 };
 #undef N
 #undef B
@@ -421,6 +422,13 @@ const RuleFunction *rule_function(const char *name, int count) {
     if (functions[i].count == count && !strcmp(functions[i].name, name))
       return &functions[i];
   return NULL;
+}
+
+RuleFact rule_fact(const Expr *e) {
+  if (e->kind != EX_CALL || e->call.callee->kind != EX_IDENT)
+    return RULE_NO_FACT;
+  const RuleFunction *f = rule_function(e->call.callee->name->text, e->count);
+  return f ? f->fact : RULE_NO_FACT;
 }
 
 const char *rule_function_near(const char *name) {

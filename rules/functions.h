@@ -36,20 +36,37 @@ enum {
 };
 typedef unsigned ValueKinds;
 
+/* What a condition can ask about the variables of its rule. */
+typedef enum RuleFact {
+  RULE_NO_FACT,
+  RULE_RANK,
+  RULE_SHAPE,
+  RULE_DTYPE,
+  RULE_CONSTANT,
+  RULE_VALUE,
+  RULE_USES,
+  RULE_PURE,
+  RULE_STATIC,
+  RULE_BROADCASTS,
+} RuleFact;
+
+/* A row is either a function of values (`run`) or a fact about the variables
+ * that are its arguments (`fact`). */
 typedef struct RuleFunction {
   const char *name;
   int count;                                /* of its arguments */
-  ValueKinds takes[RULE_FUNCTION_ARGS_MAX]; /* 0: a variable of the rule */
+  ValueKinds takes[RULE_FUNCTION_ARGS_MAX]; /* of a function of values */
   ValueKinds gives;
   bool compares; /* its arguments should have a kind in common */
-  /* The function of values; NULL as its result: these have no such value, or it
-   * is not known.  Where `run` is NULL, the arguments are variables of the rule
-   * and the function is a fact about them (condition.c). */
+  /* Its result is NULL where these values have none, or it is not known. */
   const AttrExpr *(*run)(Arena *a, const AttrExpr *const *x);
+  RuleFact fact;
 } RuleFunction;
 
 /* The function of that name and so many arguments; NULL: there is none. */
 const RuleFunction *rule_function(const char *name, int count);
+/* The fact that a call asks for. */
+RuleFact rule_fact(const Expr *e);
 /* The name nearest to a misspelt one; NULL. */
 const char *rule_function_near(const char *name);
 

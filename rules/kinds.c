@@ -55,7 +55,7 @@ static ValueKinds kinds_of_call(const Kinds *k, const Expr *e) {
   const RuleFunction *f = rule_function(name, e->count);
   ValueKinds args[RULE_FUNCTION_ARGS_MAX];
   char who[80];
-  for (int i = 0; i < e->count && f->run; i++) {
+  for (int i = 0; i < e->count && !f->fact; i++) {
     args[i] = kinds_of(k, e->args[i]);
     snprintf(who, sizeof who, "what `%s` takes", name);
     expect(k, e->args[i], args[i], who, f->takes[i]);

@@ -41,7 +41,7 @@ static void add(Order *o, EventKind kind, int var, const Expr *at) {
 
 /* Does evaluating the variable leave no trace? */
 static bool is_pure(const Rule *rule, int var) {
-  return rule_demands(rule, "pure", var) || rule_is_constant(rule, var);
+  return rule_demands(rule, RULE_PURE, var) || rule_is_constant(rule, var);
 }
 
 static void list(Order *o, const Expr *e);

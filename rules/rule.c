@@ -97,43 +97,40 @@ Rule rule_of(Mem *mem, const Item *item) {
 
 /* --- Conditions ----------------------------------------------------------- */
 
-static bool is_fact(const Rule *rule, const Expr *e, const char *name,
-                    int var) {
-  return e->kind == EX_CALL && e->call.callee->kind == EX_IDENT &&
-         !strcmp(e->call.callee->name->text, name) && e->count == 1 &&
-         rule_var(rule, e->args[0]) == var;
+static bool is_fact(const Rule *rule, const Expr *e, RuleFact fact, int var) {
+  return rule_fact(e) == fact && rule_var(rule, e->args[0]) == var;
 }
 
 /* The condition is bounded as the rule is.  What stands in an `if` (`||`) need
  * not be asked. */
-static bool asks(const Rule *rule, const Expr *e, const char *name, int var) {
+static bool asks(const Rule *rule, const Expr *e, RuleFact fact, int var) {
   e = rule_bare(e);
-  if (is_fact(rule, e, name, var)) return true;
+  if (is_fact(rule, e, fact, var)) return true;
   for (int i = 0; e->kind != EX_IF && i < e->count; i++)
-    if (asks(rule, e->args[i], name, var)) return true;
+    if (asks(rule, e->args[i], fact, var)) return true;
   return false;
 }
 
 /* `a && b` is `if (a) {b} else {False}`. */
 static bool demands(const Rule *rule,
-                    bool (*test)(const Rule *rule, const Expr *e,
-                                 const char *name, int var),
-                    const char *name, int var) {
+                    bool (*test)(const Rule *rule, const Expr *e, RuleFact fact,
+                                 int var),
+                    RuleFact fact, int var) {
   const Expr *e = rule->when ? rule_bare(rule->when) : NULL;
   for (; e && e->kind == EX_IF && e->sugar == SUGAR_AND;
        e = rule_bare(e->args[0]))
-    if (test(rule, rule_bare(e->args[1]), name, var)) return true;
-  return e && test(rule, e, name, var);
+    if (test(rule, rule_bare(e->args[1]), fact, var)) return true;
+  return e && test(rule, e, fact, var);
 }
 
-bool rule_demands(const Rule *rule, const char *name, int var) {
-  return demands(rule, is_fact, name, var);
+bool rule_demands(const Rule *rule, RuleFact fact, int var) {
+  return demands(rule, is_fact, fact, var);
 }
 
 /* Only of a constant is the value known. */
 bool rule_is_constant(const Rule *rule, int var) {
-  return demands(rule, is_fact, "is_constant", var) ||
-         demands(rule, asks, "value", var);
+  return demands(rule, is_fact, RULE_CONSTANT, var) ||
+         demands(rule, asks, RULE_VALUE, var);
 }
 
 /* --- Checks --------------------------------------------------------------- */
@@ -232,7 +229,7 @@ static void check_function(Checks *c, const Expr *e) {
     return;
   }
   for (int i = 0; i < e->count; i++) {
-    if (f->run) check_names_in(c, e->args[i], WHEN);
+    if (!f->fact) check_names_in(c, e->args[i], WHEN);
     else if (rule_var(c->rule, e->args[i]) < 0)
       wrong(c, e->args[i]->span, "`%s` asks about a variable of the left side",
             name);
@@ -325,7 +322,7 @@ static const char *refusal(const Expr *e, Side side) {
 static void check_values(Checks *c, const Expr *e) {
   for (int i = 0; i < c->rule->fn->param_count; i++) {
     const char *name = c->rule->fn->params[i]->name->text;
-    if (!is_fact(c->rule, e, "value", i) || rule_is_constant(c->rule, i))
+    if (!is_fact(c->rule, e, RULE_VALUE, i) || rule_is_constant(c->rule, i))
       continue;
     Diag *d = wrong(c, e->span, "`%%%s` may be no constant", name);
     diag_hint(d, "the condition must demand that it is: when is_constant(%%%s)",

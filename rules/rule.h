@@ -5,6 +5,7 @@
 
 #include "ir/program.h"
 #include "ops/ops.h"
+#include "rules/functions.h"
 
 /* `$p`: the attribute that the left side takes it from. */
 typedef struct AttrVar {
@@ -71,8 +72,9 @@ bool rule_commutes(const Expr *e);
 int rule_attr_index(const OpInfo *op, const Name *name);
 /* Without braces that mean nothing. */
 const Expr *rule_bare(const Expr *e);
-/* Does the condition demand `name(%x)`: is that among what `&&` joins? */
-bool rule_demands(const Rule *rule, const char *name, int var);
+/* Does the condition demand the fact of the parameter: is it among the
+ * conditions that `&&` joins? */
+bool rule_demands(const Rule *rule, RuleFact fact, int var);
 /* Is the parameter a constant wherever the rule holds? */
 bool rule_is_constant(const Rule *rule, int var);
 

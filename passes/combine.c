@@ -236,20 +236,14 @@ static const Expr *combine(Program *p, Arena *arena, const Expr *e,
   return expr_map_end(&m);
 }
 
-static const Expr *combine_dense(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_combine_dense;
+
+const Expr *pass_combine_dense(Program *p, Arena *arena, const Expr *e) {
   return combine(p, arena, e, &dense);
 }
 
-static const Expr *combine_conv2d(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_combine_conv2d;
+
+const Expr *pass_combine_conv2d(Program *p, Arena *arena, const Expr *e) {
   return combine(p, arena, e, &conv2d);
-}
-
-Pass pass_combine_dense, pass_combine_conv2d;
-
-Unit *pass_combine_dense(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, combine_dense);
-}
-
-Unit *pass_combine_conv2d(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, combine_conv2d);
 }

@@ -99,7 +99,9 @@ static void forget(Common *c, const Var *var) {
   c->last = c->last->up;
 }
 
-static const Expr *without_common(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_common_subexpr;
+
+const Expr *pass_common_subexpr(Program *p, Arena *arena, const Expr *e) {
   Common c = {.p = p, .arena = arena};
   ExprMap m;
   ptrmap_init(&c.table, p->mem);
@@ -127,10 +129,4 @@ static const Expr *without_common(Program *p, Arena *arena, const Expr *e) {
   ptrmap_done(&c.table);
   ptrmap_done(&c.alias);
   return e;
-}
-
-Pass pass_common_subexpr;
-
-Unit *pass_common_subexpr(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, without_common);
 }

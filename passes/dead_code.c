@@ -151,7 +151,9 @@ static const Expr *without_dropped(const Dead *d, Arena *arena, const Expr *e) {
   return expr_map_end(&m);
 }
 
-static const Expr *without_dead(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_dead_code;
+
+const Expr *pass_dead_code(Program *p, Arena *arena, const Expr *e) {
   Dead d = {.p = p};
   e = without_second_names(p, arena, e);
   if (!e) return NULL;
@@ -164,10 +166,4 @@ static const Expr *without_dead(Program *p, Arena *arena, const Expr *e) {
   ptrmap_done(&d.uses);
   ptrmap_done(&d.dropped);
   return e;
-}
-
-Pass pass_dead_code;
-
-Unit *pass_dead_code(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, without_dead);
 }

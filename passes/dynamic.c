@@ -49,7 +49,9 @@ static int literal_operands(const Program *p, const Expr *call,
   return left;
 }
 
-static const Expr *make_static(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_dynamic_to_static;
+
+const Expr *pass_dynamic_to_static(Program *p, Arena *arena, const Expr *e) {
   ExprMap m;
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
@@ -66,10 +68,4 @@ static const Expr *make_static(Program *p, Arena *arena, const Expr *e) {
     call->call.late = 0;
   }
   return expr_map_end(&m);
-}
-
-Pass pass_dynamic_to_static;
-
-Unit *pass_dynamic_to_static(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, make_static);
 }

@@ -43,7 +43,9 @@ static const Expr *expanded(Program *p, Arena *arena, const Expr *e) {
   return made;
 }
 
-static const Expr *expand(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_eta_expand;
+
+const Expr *pass_eta_expand(Program *p, Arena *arena, const Expr *e) {
   ExprMap m;
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
@@ -54,10 +56,4 @@ static const Expr *expand(Program *p, Arena *arena, const Expr *e) {
     if (pass_may_replace(p, NULL, m.made, made)) expr_map_put(&m, made);
   }
   return expr_map_end(&m);
-}
-
-Pass pass_eta_expand;
-
-Unit *pass_eta_expand(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, expand);
 }

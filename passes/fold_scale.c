@@ -300,22 +300,14 @@ static const Expr *scale_of_call(Fold *f, const Expr *e) {
   return op == OP_MULTIPLY ? scale_after(f, e) : scale_before(f, e);
 }
 
-static const Expr *fold_scales(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_fold_scale_axis;
+
+const Expr *pass_fold_scale_axis(Program *p, Arena *arena, const Expr *e) {
   return folded(p, arena, e, scale_of_call, NULL);
 }
 
-static const Expr *fold_norms(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_fold_batch_norm;
+
+const Expr *pass_fold_batch_norm(Program *p, Arena *arena, const Expr *e) {
   return folded(p, arena, e, NULL, norm_after);
-}
-
-Pass pass_fold_scale_axis;
-
-Unit *pass_fold_scale_axis(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, fold_scales);
-}
-
-Pass pass_fold_batch_norm;
-
-Unit *pass_fold_batch_norm(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, fold_norms);
 }

@@ -270,7 +270,9 @@ static bool is_primitive(const Program *p, const Expr *e) {
   return false;
 }
 
-static const Expr *fused(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_fuse_ops;
+
+const Expr *pass_fuse_ops(Program *p, Arena *arena, const Expr *e) {
   Fuse f = {.p = p, .arena = arena};
   ExprMap m;
   const Expr *normal = expr_normal_form(p, arena, e);
@@ -291,12 +293,6 @@ static const Expr *fused(Program *p, Arena *arena, const Expr *e) {
   return f.found ? normal : e;
 }
 
-Pass pass_fuse_ops;
-
-Unit *pass_fuse_ops(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, fused);
-}
-
 /* --- DefuseOps ------------------------------------------------------------ */
 
 /* The function that a call of a primitive one calls, without its attributes;
@@ -314,9 +310,11 @@ static const Expr *without_attrs(Program *p, Arena *arena, const PtrMap *lets,
   return e;
 }
 
+Rewrite pass_defuse_ops;
+
 /* Bodies are blocks in the places of operands; the blocks dissolve in A-normal
  * form. */
-static const Expr *defused(Program *p, Arena *arena, const Expr *e) {
+const Expr *pass_defuse_ops(Program *p, Arena *arena, const Expr *e) {
   ExprMap m;
   PtrMap lets; /* Var -> the primitive function that a `let` gives it */
   bool found = false;
@@ -340,10 +338,4 @@ static const Expr *defused(Program *p, Arena *arena, const Expr *e) {
   const Expr *made = expr_map_end(&m);
   ptrmap_done(&lets);
   return found && made ? expr_normal_form(p, arena, made) : e;
-}
-
-Pass pass_defuse_ops;
-
-Unit *pass_defuse_ops(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, defused);
 }

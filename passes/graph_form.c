@@ -81,7 +81,9 @@ static void number_nodes(Graph *g, ExprMap *m) {
   expr_map_own(m)->block = made;
 }
 
-static const Expr *graph_form(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_graph_form;
+
+const Expr *pass_graph_form(Program *p, Arena *arena, const Expr *e) {
   Graph g = {.p = p, .arena = arena};
   ExprMap m;
   ptrmap_init(&g.level, p->mem);
@@ -94,10 +96,4 @@ static const Expr *graph_form(Program *p, Arena *arena, const Expr *e) {
   ptrmap_done(&g.level);
   ptrmap_done(&g.used);
   return expr_map_end(&m);
-}
-
-Pass pass_graph_form;
-
-Unit *pass_graph_form(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, graph_form);
 }

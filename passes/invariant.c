@@ -228,12 +228,8 @@ static const Expr *without_invariants(Loop *loop) {
   return made;
 }
 
-static const Expr *hoist_invariants(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_loop_invariant;
+
+const Expr *pass_loop_invariant(Program *p, Arena *arena, const Expr *e) {
   return loops_rewrite(p, arena, e, without_invariants);
-}
-
-Pass pass_loop_invariant;
-
-Unit *pass_loop_invariant(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, hoist_invariants);
 }

@@ -48,12 +48,8 @@ static const Expansion rows[] = {
     {OP_QNN_CONV2D, false, of_integers},
 };
 
-static const Expr *in_integers(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_legalize;
+
+const Expr *pass_legalize(Program *p, Arena *arena, const Expr *e) {
   return calls_expand(p, arena, e, sizeof rows / sizeof *rows, rows);
-}
-
-Pass pass_legalize;
-
-Unit *pass_legalize(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, in_integers);
 }

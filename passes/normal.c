@@ -210,18 +210,8 @@ const Expr *expr_normal_form(Program *p, Arena *arena, const Expr *e) {
   return in_form(p, arena, e, false);
 }
 
-static const Expr *block_form(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_basic_block_form;
+
+const Expr *pass_basic_block_form(Program *p, Arena *arena, const Expr *e) {
   return in_form(p, arena, e, true);
-}
-
-Pass pass_a_normal_form;
-
-Unit *pass_a_normal_form(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, expr_normal_form);
-}
-
-Pass pass_basic_block_form;
-
-Unit *pass_basic_block_form(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, block_form);
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "ops/known.h"
-#include "passes/pass.h"
+#include "passes/rewrite.h"
 #include "types/types.h"
 
 /* --- Passes that look ----------------------------------------------------- */
@@ -62,20 +62,26 @@ const Item *pass_entry(Program *p, const Unit *unit, const Name *name) {
 /* --- The table ------------------------------------------------------------ */
 
 #define PASS(id, function, ...) Pass function;
+#define REWRITE(id, function, ...) Rewrite function;
 #include "passes/passes.def"
 #undef PASS
+#undef REWRITE
 
 typedef enum PassId {
 #define PASS(id, function, ...) PASS_##id,
+#define REWRITE PASS
 #include "passes/passes.def"
 #undef PASS
+#undef REWRITE
   PASS_COUNT
 } PassId;
 
 const PassInfo pass_info[] = {
 #define PASS(id, function, ...) {.run = function, __VA_ARGS__},
+#define REWRITE(id, function, ...) {.rewrite = function, __VA_ARGS__},
 #include "passes/passes.def"
 #undef PASS
+#undef REWRITE
 };
 const int pass_count = PASS_COUNT;
 
@@ -163,7 +169,8 @@ static Unit *run_one(Program *p, Unit *unit, PassCall *call) {
   PassCall *around = p->passing;
   uint64_t before = call->rewrites;
   p->passing = call;
-  Unit *made = pass->run(p, unit);
+  Unit *made =
+      pass->run ? pass->run(p, unit) : unit_rewrite(p, unit, pass->rewrite);
   p->passing = around;
   unsigned breaks = pass->breaks;
   if (pass->bound && call->rewrites == before)

@@ -32,6 +32,9 @@ enum {
 /* A pass's function, which its own file declares by this type, and the table
  * again: no file but the table's is compiled anew for a row. */
 typedef Unit *Pass(Program *p, Unit *unit);
+/* The function of a pass that maps each expression of the checked form by
+ * itself: makes one from another, with types; NULL when memory runs out. */
+typedef const Expr *Rewrite(Program *p, Arena *arena, const Expr *e);
 
 /* An argument of a pass, which a pipeline gives by its name: FoldConstant(
  * elements=4), ToMixedPrecision(dtype=bfloat16).  A word is kept as its place
@@ -53,7 +56,8 @@ typedef struct PassInfo {
   const char *sentence;
   bool bound; /* it maps the checked form */
   PassArg args[PASS_ARGS_MAX];
-  Pass *run;
+  Pass *run;        /* NULL: the pass is `rewrite` */
+  Rewrite *rewrite; /* applied by unit_rewrite (passes/rewrite.h) */
 } PassInfo;
 extern const PassInfo pass_info[];
 extern const int pass_count;

@@ -333,12 +333,8 @@ static const Expr *batch(Loop *loop) {
   return made;
 }
 
-static const Expr *batch_all(Program *p, Arena *arena, const Expr *e) {
+Rewrite pass_batch_recurrence;
+
+const Expr *pass_batch_recurrence(Program *p, Arena *arena, const Expr *e) {
   return loops_rewrite(p, arena, e, batch);
-}
-
-Pass pass_batch_recurrence;
-
-Unit *pass_batch_recurrence(Program *p, Unit *unit) {
-  return unit_rewrite(p, unit, batch_all);
 }

@@ -5,10 +5,6 @@
 #include "ir/walk.h"
 #include "passes/pass.h"
 
-/* Makes an expression of a checked program from another, with types; NULL when
- * memory runs out. */
-typedef const Expr *Rewrite(Program *p, Arena *arena, const Expr *e);
-
 /* Rewrites the value of each definition of a unit and of the texts that it
  * imports, and each of its expressions.  The unit, or NULL when memory ran
  * out. */

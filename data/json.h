@@ -12,6 +12,8 @@ enum { JSON_VERSION = 1 };
 /* The words for Sugar, by its values; NULL: nothing is said of it. */
 extern const char *const data_sugar[];
 enum { JSON_SUGARS = SUGAR_WHERE + 1 };
+/* The words for BindingKind, by its values up to BIND_FREE. */
+extern const char *const data_binding_kinds[];
 
 /* The tables of a document under way.  A row refers to earlier rows by their
  * index, so that nothing nests and what is shared is written once. */
@@ -33,6 +35,8 @@ void data_string(StrBuf *out, const char *text);
 void data_key(StrBuf *out, const char *key);
 void data_member(StrBuf *out, const char *key, const char *text);
 void data_number(StrBuf *out, const char *key, int64_t number);
+/* `, "key": [0, 1]`: indices of rows. */
+void data_indices(StrBuf *out, const char *key, int count, const int *indices);
 /* A text of bytes: a string where it is one, else {"base64": ...}. */
 void data_bytes(StrBuf *out, const char *bytes, size_t len);
 /* NaNs, infinities and integers beyond int64 are strings. */

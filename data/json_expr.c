@@ -50,15 +50,6 @@ static void add_part(Json *j, const Expr *e) {
   VEC_PUSH(&j->parts, index);
 }
 
-static void add_list(StrBuf *out, const char *key, int count,
-                     const int *indices) {
-  data_key(out, key);
-  strbuf_add_char(out, '[');
-  for (int i = 0; i < count; i++)
-    strbuf_addf(out, "%s%d", i ? ", " : "", indices[i]);
-  strbuf_add_char(out, ']');
-}
-
 /* --- Attributes ----------------------------------------------------------- */
 
 /* Values of attributes that are expressions are parts of the call. */
@@ -184,7 +175,7 @@ static int write_call(Json *j, const Expr *e) {
   StrBuf *out = begin_node(j, callee ? "call" : "with");
   if (kind) data_member(out, kind, name);
   else if (callee) data_number(out, "callee", *parts_from(j, base));
-  add_list(out, "args", operands, parts_from(j, args));
+  data_indices(out, "args", operands, parts_from(j, args));
   add_attrs(out, attr_count, attrs, parts_from(j, values));
   if (e->call.late > 0) data_number(out, "late", e->call.late);
   j->parts.len = base;
@@ -192,11 +183,6 @@ static int write_call(Json *j, const Expr *e) {
 }
 
 /* --- Blocks and functions ------------------------------------------------- */
-
-static const char *const binding_kinds[] = {
-    [BIND_LET] = "let",     [BIND_AND] = "and",   [BIND_ITEM] = "item",
-    [BIND_GRAPH] = "graph", [BIND_FREE] = "free",
-};
 
 /* As in the printer, the names of a group are bound before its values. */
 static void bind_group(Json *j, const Block *b, int i) {
@@ -219,7 +205,7 @@ static void add_annotation(StrBuf *out, int type) {
 static void add_binding(Json *j, StrBuf *out, const Binding *b, int value) {
   bool graph = b->kind == BIND_GRAPH || print_is_graph(&j->p, b);
   strbuf_addf(out, "{\"kind\": \"%s\"",
-              binding_kinds[graph ? BIND_GRAPH : b->kind]);
+              data_binding_kinds[graph ? BIND_GRAPH : b->kind]);
   char number[32];
   snprintf(number, sizeof number, "%lld", (long long)b->index);
   if (b->kind == BIND_GRAPH) data_member(out, "name", number);
@@ -256,13 +242,6 @@ static int write_block(Json *j, const Expr *e) {
   return end_node(j, e);
 }
 
-/* Does it refer to the metadata section, which a document has not? */
-static bool is_of_metadata(const AttrExpr *x) {
-  for (int i = 0; x->kind == AX_LIST && i < x->count; i++)
-    if (is_of_metadata(x->items[i])) return true;
-  return x->kind == AX_META;
-}
-
 static void add_params(Json *j, StrBuf *out, const Fn *fn) {
   strbuf_add(out, ", \"params\": [");
   for (int i = 0; i < fn->param_count; i++) {
@@ -282,7 +261,7 @@ static void add_fn_attrs(Json *j, StrBuf *out, const Fn *fn) {
   Attr *kept = ARENA_ARRAY(&j->p.doc.arena, Attr, (size_t)fn->attr_count);
   int count = 0;
   for (int i = 0; kept && i < fn->attr_count; i++)
-    if (!j->p.resolved || !is_of_metadata(fn->attrs[i].value))
+    if (!j->p.resolved || !attr_expr_is_of_metadata(fn->attrs[i].value))
       kept[count++] = fn->attrs[i];
   add_attrs(out, count, kept, NULL);
 }
@@ -439,7 +418,7 @@ static int write_shape(Json *j, const Expr *e, const struct Shape *shape) {
   for (int i = 0; i < shape->count && i < e->count; i++)
     data_number(out, shape->keys[i], parts[i]);
   if (shape->count < 0 && !packed)
-    add_list(out, shape->keys[0], e->count, parts);
+    data_indices(out, shape->keys[0], e->count, parts);
   if (e->kind == EX_PROJ) data_number(out, "index", e->index);
   if (e->kind == EX_FIELD) data_member(out, "name", e->field.name->text);
   if (e->kind == EX_LIST) {

@@ -221,14 +221,10 @@ static void read_bound(Reader *r, const json_t *row, Binding *b) {
 }
 
 static void read_binding(Reader *r, const json_t *row, Binding *b) {
-  static const char *const kinds[] = {
-      [BIND_LET] = "let",     [BIND_AND] = "and",   [BIND_ITEM] = "item",
-      [BIND_GRAPH] = "graph", [BIND_FREE] = "free",
-  };
   const char *kind = data_text(r, row, "kind", JSON_NEEDED);
   int k = 0;
   if (!kind) return;
-  while (k <= BIND_FREE && strcmp(kinds[k], kind)) k++;
+  while (k <= BIND_FREE && strcmp(data_binding_kinds[k], kind)) k++;
   if (k > BIND_FREE) {
     data_wrong(r, "kind", "no binding is a `%s`", kind);
     return;

@@ -17,6 +17,11 @@ enum {
   DATA_AS_NUMBERS = 1024, /* elements; more are written as base64 */
 };
 
+const char *const data_binding_kinds[] = {
+    [BIND_LET] = "let",     [BIND_AND] = "and",   [BIND_ITEM] = "item",
+    [BIND_GRAPH] = "graph", [BIND_FREE] = "free",
+};
+
 const char *const data_sugar[JSON_SUGARS] = {
     [SUGAR_INFIX] = "infix",
     [SUGAR_NEGATE] = "negate",
@@ -139,8 +144,7 @@ static int known_type(const Json *j, const void *key) {
   return (int)(uintptr_t)ptrmap_get(&j->type_at, key) - 1;
 }
 
-static void add_indices(StrBuf *out, const char *key, int count,
-                        const int *indices) {
+void data_indices(StrBuf *out, const char *key, int count, const int *indices) {
   data_key(out, key);
   strbuf_add_char(out, '[');
   for (int i = 0; i < count; i++)
@@ -152,7 +156,7 @@ static void add_indices(StrBuf *out, const char *key, int count,
 static void add_parts(Json *j, StrBuf *out, const char *key, int count) {
   if (j->parts.len < (size_t)count) return;
   j->parts.len -= (size_t)count;
-  add_indices(out, key, count, j->parts.data + j->parts.len);
+  data_indices(out, key, count, j->parts.data + j->parts.len);
 }
 
 static void add_dim(Json *j, StrBuf *out, Dim d) {

@@ -80,6 +80,13 @@ const Name *expr_rank_of(const Expr *call) {
   return names && !strcmp(callee->name->text, "rank") ? shape->name : NULL;
 }
 
+/* As deep as the parser lets lists of attributes nest. */
+bool attr_expr_is_of_metadata(const AttrExpr *x) {
+  for (int i = 0; x->kind == AX_LIST && i < x->count; i++)
+    if (attr_expr_is_of_metadata(x->items[i])) return true;
+  return x->kind == AX_META;
+}
+
 int ctor_field(const Ctor *ctor, const Name *name) {
   for (int i = 0; ctor->labels && i < ctor->field_count; i++)
     if (ctor->labels[i].name == name) return i;

@@ -117,6 +117,9 @@ typedef struct AttrExpr {
   const struct AttrExpr *const *items;
   const Expr *expr; /* AX_EXPR */
 } AttrExpr;
+/* Does it refer to the metadata section, which neither a resolved program nor a
+ * document has? */
+bool attr_expr_is_of_metadata(const AttrExpr *x);
 
 typedef struct Attr {
   const Name *name; /* dotted names are one Name, "relay.reshape_only";

@@ -13,13 +13,7 @@
  * Only a unit that is nothing else is taken so: definitions and types may stand
  * above the fragment, but no @main and nothing that is evaluated.  At the
  * prompt an expression stays an expression. */
-#include <string.h>
-
 #include "ir/program.h"
-
-static bool is_main(const Item *item) {
-  return item->kind == ITEM_DEF && !strcmp(item->name->text, "main");
-}
 
 /* The one item that is the fragment; NULL: the unit is none. */
 static const Item *fragment_of(const Program *p, const Unit *u) {
@@ -33,7 +27,7 @@ static const Item *fragment_of(const Program *p, const Unit *u) {
   for (int i = 0; i + 1 < u->item_count; i++) {
     ItemKind kind = u->items[i].kind;
     bool plain = kind == ITEM_DEF || kind == ITEM_TYPE || kind == ITEM_IMPORT;
-    if (is_main(&u->items[i]) || !plain) return NULL;
+    if (item_is_main(&u->items[i]) || !plain) return NULL;
   }
   return last;
 }

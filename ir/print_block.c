@@ -194,14 +194,6 @@ void print_braced(Printer *p, const Expr *body, uint32_t end) {
 
 /* --- Functions ------------------------------------------------------------ */
 
-/* Does it refer to the metadata section, which a resolved program lacks?  A
- * function's attributes have no effect. */
-static bool is_of_metadata(const AttrExpr *x) {
-  for (int i = 0; x->kind == AX_LIST && i < x->count; i++)
-    if (is_of_metadata(x->items[i])) return true;
-  return x->kind == AX_META;
-}
-
 /* Parameters are bound here, for the body and for the parameters to the
  * right. */
 static void print_param(Printer *p, const Var *v, bool first) {
@@ -218,7 +210,8 @@ static void print_params(Printer *p, const Fn *fn, int count) {
   for (int i = 0; i < count; i++) print_param(p, fn->params[i], i == 0);
   int before = count;
   for (int i = 0; i < fn->attr_count; i++) {
-    if (p->resolved && is_of_metadata(fn->attrs[i].value)) continue;
+    /* It may go: a function's attributes have no effect. */
+    if (p->resolved && attr_expr_is_of_metadata(fn->attrs[i].value)) continue;
     print_comma(p, before++ == 0);
     print_attr(p, &fn->attrs[i], "=");
   }

@@ -80,6 +80,10 @@ bool item_is_step(const Item *item) {
          item->kind == ITEM_EXPR;
 }
 
+bool item_is_main(const Item *item) {
+  return item->kind == ITEM_DEF && strcmp(item->name->text, "main") == 0;
+}
+
 bool item_is_global(const Item *item) {
   return item->kind == ITEM_DEF || item->kind == ITEM_PARAM ||
          item->kind == ITEM_LET_GLOBAL;
@@ -106,6 +110,14 @@ const Expr *global_body(const Global *g) {
 
 const Global *global_of_text(const Global *g) {
   return g->instance_of ? g->instance_of : g;
+}
+
+bool literal_is_plain(const Program *p, const Expr *e) {
+  uint32_t len;
+  const char *text = sources_text(p->sources, e->span, &len);
+  for (uint32_t i = 0; i < len; i++)
+    if (!strchr("0123456789-( )", text[i])) return false;
+  return dtype_is_int((DType)e->constant->dtype);
 }
 
 /* --- Rules --------------------------------------------------------------- */

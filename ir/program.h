@@ -94,6 +94,8 @@ typedef struct Item {
 
 /* Is the item evaluated by a step? */
 bool item_is_step(const Item *item);
+/* Is it the definition of @main? */
+bool item_is_main(const Item *item);
 /* Does it say what an @name is? */
 bool item_is_global(const Item *item);
 
@@ -390,6 +392,10 @@ const char *global_sigil(const Global *g); /* "%" of a session's value */
 /* The expression that an attribute's value was written as, for the field of a
  * constructor. */
 const Expr *attr_as_expr(Program *p, Arena *a, const AttrExpr *x);
+
+/* Is the scalar literal written as digits alone, perhaps with signs, without a
+ * suffix or a point?  In a bracket it takes the dtype of the other literals. */
+bool literal_is_plain(const Program *p, const Expr *e);
 
 /* An immortal constant of the program, from raw bits or from a tensor of its
  * heap that becomes the program's; freed with the program.  NULL, with the

@@ -70,9 +70,8 @@ static void add_definition(Unlift *u, const Item *item) {
   bool *differ = ARENA_ARRAY(u->arena, bool, n + 1);
   Var **same = ARENA_ARRAY(u->arena, Var *, n + 1);
   if (!d || !differ || !same) return;
-  bool main = strcmp(item->name->text, "main") == 0;
   *d = (Def){.global = g, .fn = g->value, .differ = differ, .same = same};
-  d->moves = !main && may_move(g->value);
+  d->moves = !item_is_main(item) && may_move(g->value);
   memset(differ, 0, (n + 1) * sizeof *differ);
   memset(same, 0, (n + 1) * sizeof(Var *));
   VEC_PUSH(&u->defs, d);

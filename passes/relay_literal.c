@@ -11,7 +11,6 @@
  * Every rewriting gives the same bits: a cast of a float32 that holds the
  * number is exact, and the cast of an int64 to uint64 wraps. */
 #include <math.h>
-#include <string.h>
 
 #include "ir/walk.h"
 #include "passes/relay_map.h"
@@ -109,15 +108,6 @@ static bool is_number(const Expr *e) {
   return e->kind == EX_CONST && e->constant->rank == 0;
 }
 
-/* Digits alone: it takes the dtype of the literals around it. */
-static bool is_plain(const Relay *r, const Expr *e) {
-  uint32_t len;
-  const char *text = sources_text(r->p->sources, e->span, &len);
-  for (uint32_t i = 0; i < len; i++)
-    if (!strchr("0123456789-( )", text[i])) return false;
-  return dtype_is_int((DType)e->constant->dtype);
-}
-
 /* The dtype of a bracket's literals: the first that is not plain has it.  The
  * rule is that of types/resolve_op.c, over the parsed tree. */
 static DType find_dtype(const Relay *r, const Expr *e) {
@@ -129,7 +119,7 @@ static DType find_dtype(const Relay *r, const Expr *e) {
     if (w.at->kind != EX_BRACKET) expr_walk_skip(&w);
     if (!is_number(w.at)) continue;
     DType dtype = (DType)w.at->constant->dtype;
-    if (!is_plain(r, w.at)) found = dtype;
+    if (!literal_is_plain(r->p, w.at)) found = dtype;
     wide |= dtype == DT_INT64;
   }
   expr_walk_end(&w);
@@ -143,7 +133,7 @@ bool relay_number(const Relay *r, const Expr *e, DType dtype, Value *bits) {
   DType own = (DType)e->constant->dtype;
   *bits = tensor_bits_at(e->constant, 0);
   if (own == dtype) return true;
-  if (!is_plain(r, e)) return false;
+  if (!literal_is_plain(r->p, e)) return false;
   *bits = bits_from_i64(dtype, bits_to_i64(own, *bits));
   return true;
 }

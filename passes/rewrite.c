@@ -6,7 +6,6 @@
 #include "passes/rewrite.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "ops/ops.h"
 #include "types/types.h"
@@ -22,8 +21,7 @@ static void note_runs(void *data, Unit *u) {
   bool *runs = data;
   for (int i = 0; i < u->item_count && !*runs; i++) {
     const Item *item = &u->items[i];
-    *runs = item->kind == ITEM_EXPR ||
-            (item->kind == ITEM_DEF && strcmp(item->name->text, "main") == 0);
+    *runs = item->kind == ITEM_EXPR || item_is_main(item);
   }
 }
 

@@ -8,8 +8,6 @@
  * After TVM's pass of that name, whose roots are its entry functions.  Of a
  * text without expressions and `@main`, as a module with state is one, a host
  * calls any function: all of it stays. */
-#include <string.h>
-
 #include "passes/rewrite.h"
 
 typedef struct Unused {
@@ -38,8 +36,7 @@ static void add_roots(void *data, Unit *unit) {
   for (int i = 0; i < unit->item_count; i++) {
     const Item *item = &unit->items[i];
     const Global *g = item_global(u->p, item);
-    bool main = item->kind == ITEM_DEF && strcmp(item->name->text, "main") == 0;
-    if (g && (main || item->kind != ITEM_DEF)) reach(u, g);
+    if (g && (item_is_main(item) || item->kind != ITEM_DEF)) reach(u, g);
   }
   for (int i = 0; i < unit->step_count; i++) reach_from(u, unit->steps[i].expr);
 }

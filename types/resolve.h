@@ -95,6 +95,8 @@ void room_use(Resolver *r, const Var *var, const Expr *use);
 /* Makes the node, a name with dots, the fields `path` (".layers.0.bias") of the
  * name `head`. */
 void field_split(Resolver *r, Expr *e, const Name *head, const char *path);
+/* The expression that a field or an argument by name is written as. */
+const Expr *resolve_attr_value(Resolver *r, const Attr *attr);
 /* A call of a constructor with fields by name: `call` has the others, which are
  * resolved. */
 const Expr *resolve_fields(Resolver *r, const Expr *e, const Expr *call);

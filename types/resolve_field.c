@@ -117,7 +117,7 @@ static const Expr *with_lets(Resolver *r, Lets *lets, const Expr *result) {
   return expr_block(r->arena, result->span, count, bindings, result);
 }
 
-static const Expr *resolve_value(Resolver *r, const Attr *attr) {
+const Expr *resolve_attr_value(Resolver *r, const Attr *attr) {
   return resolve_expr(r, attr_as_expr(r->p, r->arena, attr->value));
 }
 
@@ -168,7 +168,7 @@ const Expr *resolve_fields(Resolver *r, const Expr *e, const Expr *call) {
   }
   for (int i = 0; i < count; i++) {
     const Attr *attr = &e->call.attrs[i];
-    const Expr *value = resolve_value(r, attr);
+    const Expr *value = resolve_attr_value(r, attr);
     if (!ok) continue;
     fields[places[i]] =
         rising ? value : keep_order(r, &lets, value, attr->name->text);
@@ -202,7 +202,7 @@ const Expr *resolve_with(Resolver *r, const Expr *e, const Expr *head) {
   PtrMap given;
   ptrmap_init(&given, r->c->mem);
   for (int i = 0; i < count; i++) {
-    const Expr *value = resolve_value(r, &attrs[i]);
+    const Expr *value = resolve_attr_value(r, &attrs[i]);
     const Name *name = attrs[i].name;
     args[i + 1] = keep_order(r, &lets, value, name->text);
     const Attr *first = ptrmap_get(&given, name);

@@ -64,10 +64,6 @@ static Binding let(Resolver *r, const Name *name, Span span,
   return (Binding){.kind = BIND_LET, .span = span, .var = var, .value = value};
 }
 
-static const Expr *attr_value(Resolver *r, const Attr *attr) {
-  return resolve_expr(r, attr_as_expr(r->p, r->arena, attr->value));
-}
-
 /* A copy of the body whose places say in which call they are (base/source.h),
  * so that a message tells of the user's line.  Without room for that, the body.
  */
@@ -112,7 +108,7 @@ const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g) {
     const Attr *given =
         attr_named(call->call.attr_count, call->call.attrs, fn->attrs[i].name);
     if (given)
-      lets[at] = let(r, given->name, given->span, attr_value(r, given));
+      lets[at] = let(r, given->name, given->span, resolve_attr_value(r, given));
   }
   Unit *unit = r->unit;
   Scope *scope = r->scope;
@@ -127,7 +123,7 @@ const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g) {
   for (int i = 0; i < at; i++) {
     if (!lets[i].var) {
       const Attr *attr = &fn->attrs[i - fn->param_count];
-      lets[i] = let(r, attr->name, attr->span, attr_value(r, attr));
+      lets[i] = let(r, attr->name, attr->span, resolve_attr_value(r, attr));
       lets[i].sugar = SUGAR_DEFAULT;
     }
     scope_bind(r, &r->vars, lets[i].var->name, lets[i].var);

@@ -186,22 +186,13 @@ static bool is_literal(const Expr *e) {
   return e->kind == EX_CONST && e->constant->rank == 0;
 }
 
-/* Digits alone, perhaps with signs: no suffix and no point. */
-static bool is_plain(Resolver *r, const Expr *e) {
-  uint32_t len;
-  const char *text = sources_text(r->p->sources, e->span, &len);
-  for (uint32_t i = 0; i < len; i++)
-    if (!strchr("0123456789-( )", text[i])) return false;
-  return dtype_is_int((DType)e->constant->dtype);
-}
-
 /* One literal of the first pass: which dtypes are there, and the first of each
  * kind for messages.  Int64 is not a dtype that was written, only one that a
  * large number needs. */
 static void scan_literal(Literals *l, const Expr *e) {
   DType dtype = (DType)e->constant->dtype;
   if (dtype == DT_BOOL && !l->truth) l->truth = e;
-  if (is_plain(l->r, e)) {
+  if (literal_is_plain(l->r->p, e)) {
     l->wide |= dtype == DT_INT64;
     if (!l->plain) l->plain = e;
   } else if (l->dtype == DTYPE_NONE) {

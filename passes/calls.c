@@ -73,6 +73,14 @@ const Expr *expr_apply(Program *p, Arena *arena, Span span, OpId op,
   return call->type ? call : NULL;
 }
 
+const Expr *expr_cast(Program *p, Arena *arena, const Expr *e, DType dtype) {
+  if (e->type->dtype == dtype) return e;
+  Attrs *attrs = attrs_new(arena, op_info(OP_CAST));
+  if (!attrs) return NULL;
+  attr_set_dtype(attrs, ATTR_dtype, dtype);
+  return EXPR_APPLY(p, arena, e->span, OP_CAST, attrs, e);
+}
+
 const Expr *expr_number(Program *p, Arena *arena, Span span, DType dtype,
                         double value) {
   struct Tensor *t = program_scalar(p, dtype, bits_from_f64(dtype, value));

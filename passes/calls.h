@@ -21,6 +21,9 @@ const Expr *expr_apply(Program *p, Arena *arena, Span span, OpId op,
       (int)(sizeof((const Expr *[]){__VA_ARGS__}) / sizeof(const Expr *)), \
       (const Expr *[]){__VA_ARGS__})
 
+/* The tensor `e` cast to a dtype; `e` itself where it has that one.  NULL:
+ * memory ran out. */
+const Expr *expr_cast(Program *p, Arena *arena, const Expr *e, DType dtype);
 /* A scalar constant of that dtype.  NULL: memory ran out. */
 const Expr *expr_number(Program *p, Arena *arena, Span span, DType dtype,
                         double value);

@@ -14,17 +14,13 @@
 /* x - zero, in the dtype of the sums. */
 static const Expr *centred(Program *p, Arena *arena, const Expr *x,
                            const Expr *zero, DType wide) {
-  const Expr *both[] = {x, zero};
-  for (int i = 0; i < 2; i++) {
-    Attrs *attrs = attrs_new(arena, op_info(OP_CAST));
-    attr_set_dtype(attrs, ATTR_dtype, wide);
-    if (both[i]->type->dtype != wide)
-      both[i] = EXPR_APPLY(p, arena, x->span, OP_CAST, attrs, both[i]);
-    if (!both[i]) return NULL;
-  }
-  if (zero->kind == EX_CONST && tensor_i64_at(zero->constant, 0) == 0)
-    return both[0];
-  return EXPR_APPLY(p, arena, x->span, OP_SUBTRACT, NULL, both[0], both[1]);
+  bool is_zero =
+      zero->kind == EX_CONST && tensor_i64_at(zero->constant, 0) == 0;
+  const Expr *sum = expr_cast(p, arena, x, wide);
+  if (!sum || is_zero) return sum;
+  const Expr *less = expr_cast(p, arena, zero, wide);
+  return less ? EXPR_APPLY(p, arena, x->span, OP_SUBTRACT, NULL, sum, less)
+              : NULL;
 }
 
 static const Expr *of_integers(Program *p, Arena *arena, const Expr *call,

@@ -38,13 +38,6 @@ static const Type *halved(const Mixed *m, const Type *t) {
                      : type_tensor(m->p->types, m->half, t->rank, t->dims);
 }
 
-static const Expr *cast_to(const Mixed *m, const Expr *e, DType dtype) {
-  Attrs *attrs = attrs_new(m->arena, op_info(OP_CAST));
-  if (!attrs) return NULL;
-  attr_set_dtype(attrs, ATTR_dtype, dtype);
-  return EXPR_APPLY(m->p, m->arena, e->span, OP_CAST, attrs, e);
-}
-
 /* --- What is computed in 16 bits ------------------------------------------ */
 
 static bool is_product(const OpInfo *op) {
@@ -126,7 +119,8 @@ static void find(Mixed *m, const Expr *e) {
 
 /* --- The other program ---------------------------------------------------- */
 
-/* The value in 16 bits: of what was cast from these, as it was. */
+/* The value of `e` in 16 bits.  If `e` is a cast from 16 bits, that is the
+ * operand of the cast. */
 static const Expr *narrowed(const Mixed *m, const Expr *e) {
   const OpInfo *op = expr_operator(e);
   if (op && op_id(op) == OP_CAST && e->args[0]->type == halved(m, e->type))
@@ -134,7 +128,7 @@ static const Expr *narrowed(const Mixed *m, const Expr *e) {
   if (e->kind == EX_CONST && e->type->rank == 0)
     return expr_number(m->p, m->arena, e->span, m->half,
                        tensor_f64_at(e->constant, 0));
-  return cast_to(m, e, m->half);
+  return expr_cast(m->p, m->arena, e, m->half);
 }
 
 static const Expr *made_narrow(const Mixed *m, const Expr *was,
@@ -147,7 +141,7 @@ static const Expr *made_narrow(const Mixed *m, const Expr *was,
     if (!args[i]) return NULL;
   }
   const Expr *call = args ? call_in_half(m, made, args) : NULL;
-  return call ? cast_to(m, call, DT_FLOAT32) : NULL;
+  return call ? expr_cast(m->p, m->arena, call, DT_FLOAT32) : NULL;
 }
 
 static Var *narrow_var(Mixed *m, const Var *var) {
@@ -164,7 +158,7 @@ static Var *narrow_var(Mixed *m, const Var *var) {
   return made;
 }
 
-/* Its `let`s of 16 bits have values of these. */
+/* Gives the `let`s of the block whose variables have 16 bits such values. */
 static void narrow_block(const Mixed *m, ExprMap *map) {
   const Block *was = map->walk.at->block;
   Block *block = NULL;
@@ -202,7 +196,8 @@ static const Expr *mix(void *data, Program *p, Arena *arena, const Expr *e) {
     if (was->kind == EX_CALL && is_narrow(m, was))
       made = made_narrow(m, was, map.made);
     Var *var = was->kind == EX_VAR ? ptrmap_get(&m->vars, was->var) : NULL;
-    if (var) made = cast_to(m, expr_use(arena, was->span, var), DT_FLOAT32);
+    if (var)
+      made = expr_cast(p, arena, expr_use(arena, was->span, var), DT_FLOAT32);
     if (made) expr_map_put(&map, made);
   }
   return expr_map_end(&map);

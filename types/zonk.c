@@ -241,11 +241,7 @@ static const Expr *cast_of(Infer *in, const Expr *e, DType dtype) {
   Attrs *attrs = attrs_new(a, op_info(OP_CAST));
   if (!args || !attrs) return e;
   args[0] = e;
-  for (int i = 0; i < attrs->op->attr_count; i++) {
-    if (attrs->op->attrs[i].name != ATTR_dtype) continue;
-    attrs->values[i].state = AV_SET;
-    attrs->values[i].dtype = dtype;
-  }
+  attr_set_dtype(attrs, ATTR_dtype, dtype);
   Expr *callee = expr_new(a, EX_OP, e->span);
   callee->op = OP_CAST;
   Expr *made = expr_call(a, e->span, callee, 1, args);

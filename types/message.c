@@ -590,65 +590,63 @@ void report_form_value(Infer *in, const Constraint *c) {
   diag_hint(d, "write a `fn` that calls it: fn (...) { %s(...) }", c->op->name);
 }
 
-/* A dimension that waits (C_FORM) says nothing to a user: it becomes `?`. */
-void report_stuck(Infer *in, Constraint *c) {
-  Diags *diags = in->p->diags;
-  if (c->kind == C_FORM) return;
-  if (c->kind == C_FORM_OF) {
-    Diag *d = diag_error(diags, E0202, c->span,
-                         "the types of the function that `%s` differentiates "
-                         "are not known",
-                         c->op->name);
-    diag_hint(d,
-              "annotate its parameters and its result: "
-              "fn (%%x: float32) -> float32 { ... }");
-    return;
-  }
-  if (c->kind == C_LEAVES) {
-    Diag *d = diag_error(diags, E0202, c->e->args[1]->span,
-                         "`map_leaves` must know what this value holds");
-    diag_hint(d, "annotate it: %%params: (Tensor[(3), float32], float32)");
-    return;
-  }
-  if (c->kind == C_INSTANCE) {
-    report_no_instance(in, c);
-    return;
-  }
-  if (c->kind == C_PATTERN) {
-    Diag *d = diag_error(diags, E0202, c->pattern->span,
-                         "what `%s` takes apart has a type that is not known",
-                         c->pattern->ctor->name->text);
-    diag_note(d, c->span, "this is what is matched");
-    diag_hint(d, "annotate it: `%s` is another type for each shape and dtype",
-              c->pattern->ctor->adt->name->text);
-    return;
-  }
-  if (c->kind == C_OP_VALUE && op_is_form(c->op)) {
-    report_form_value(in, c);
-    return;
-  }
-  if (c->kind == C_OP_VALUE) {
-    Diag *d = diag_error(diags, E0202, c->span,
-                         "the type at which `%s` is "
-                         "used as a value is not known",
-                         c->op->name);
-    diag_hint(d, "write a `fn` with annotated parameters");
-    return;
-  }
-  if (c->kind == C_PROJ || c->kind == C_FIELD) {
-    Diag *d = diag_error(diags, E0202, c->span,
-                         c->kind == C_PROJ
-                             ? "the type of this tuple is not known"
-                             : "the type of the value whose field this is is "
-                               "not known");
-    if (c->kind == C_FIELD) hint_field_type(in, d, c->e);
-    else hint_operand_type(in, d, c->e->args[0]);
-    return;
-  }
+static void report_operands(Infer *in, const Constraint *c) {
   int i = unknown_operand(in, c);
   Diag *d =
-      diag_error(diags, E0202, c->span,
+      diag_error(in->p->diags, E0202, c->span,
                  "the operands of `%s` are not known well enough: (%s)",
                  is_list(c) ? "[...]" : c->op->name, operand_types(in, c));
   if (i >= 0 && c->operands) hint_operand_type(in, d, c->operands[i]);
+}
+
+void report_stuck(Infer *in, Constraint *c) {
+  Diags *diags = in->p->diags;
+  Diag *d;
+  switch (c->kind) {
+    case C_RULE: report_operands(in, c); return;
+    case C_OP_VALUE:
+      if (op_is_form(c->op)) {
+        report_form_value(in, c);
+        return;
+      }
+      d = diag_error(diags, E0202, c->span,
+                     "the type at which `%s` is used as a value is not known",
+                     c->op->name);
+      diag_hint(d, "write a `fn` with annotated parameters");
+      return;
+    case C_PROJ:
+      d = diag_error(diags, E0202, c->span,
+                     "the type of this tuple is not known");
+      hint_operand_type(in, d, c->e->args[0]);
+      return;
+    case C_FIELD:
+      d = diag_error(diags, E0202, c->span,
+                     "the type of the value whose field this is is not known");
+      hint_field_type(in, d, c->e);
+      return;
+    case C_FORM: return; /* says nothing to a user: it becomes `?` */
+    case C_INSTANCE: report_no_instance(in, c); return;
+    case C_FORM_OF:
+      d = diag_error(diags, E0202, c->span,
+                     "the types of the function that `%s` differentiates are "
+                     "not known",
+                     c->op->name);
+      diag_hint(d,
+                "annotate its parameters and its result: "
+                "fn (%%x: float32) -> float32 { ... }");
+      return;
+    case C_LEAVES:
+      d = diag_error(diags, E0202, c->e->args[1]->span,
+                     "`map_leaves` must know what this value holds");
+      diag_hint(d, "annotate it: %%params: (Tensor[(3), float32], float32)");
+      return;
+    case C_PATTERN:
+      d = diag_error(diags, E0202, c->pattern->span,
+                     "what `%s` takes apart has a type that is not known",
+                     c->pattern->ctor->name->text);
+      diag_note(d, c->span, "this is what is matched");
+      diag_hint(d, "annotate it: `%s` is another type for each shape and dtype",
+                c->pattern->ctor->adt->name->text);
+      return;
+  }
 }

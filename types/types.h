@@ -74,6 +74,8 @@ bool expr_effects_each(const Program *p, const Expr *e, PtrMap *out);
 /* "reads, writes, may fail"; "pure". */
 void effects_print(StrBuf *out, Effects e);
 
+/* --- Values known before a run ------------------------------------------- */
+
 /* The value of a small integer tensor of a checked program, where all of it is
  * known before the program runs (ops/known.h). */
 struct Known;
@@ -98,6 +100,8 @@ bool types_own_refused(Program *p, Arena *arena, const Expr *call);
  * one is not, E0306 says where that comes from and what it reaches. */
 bool types_static(Program *p);
 
+/* --- Attributes as text -------------------------------------------------- */
+
 /* The attributes of a checked call of an operator, for Program's
  * `attrs_written`. */
 int types_written_attrs(Arena *a, NameTable *names, const Expr *call,
@@ -114,7 +118,9 @@ const AttrExpr *types_written_value(Arena *a, const struct AttrSpec *spec,
 bool types_read_value(Arena *a, const struct AttrSpec *spec, const AttrExpr *x,
                       struct AttrValue *v);
 
-/* How well a value of one type serves where another is wanted (fit.c). */
+/* --- How one type fits another (fit.c) ----------------------------------- */
+
+/* How well a value of one type serves where another is wanted. */
 typedef enum TypeFit {
   FIT_NOT,
   FIT_PARTLY, /* where the type wanted is instantiated, too */
@@ -123,6 +129,8 @@ typedef enum TypeFit {
 } TypeFit;
 /* `wanted` is closed, or a function type with its parameters. */
 TypeFit types_fit(TypeTable *types, const Type *found, const Type *wanted);
+
+/* --- Instances ----------------------------------------------------------- */
 
 /* The text of the function of which a global is an instance, and what stands
  * for one of its parameters. */

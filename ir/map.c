@@ -7,8 +7,7 @@
  *                               they differ: a copy f(a, c); results: f(a, c)
  *
  * So a map that changes nothing allocates nothing, and sharing survives where
- * nothing below changed.  The work is linear in the tree, or with expr_map_once
- * in the graph. */
+ * nothing below changed.  The work is linear in the tree. */
 #include <string.h>
 
 #include "ir/walk.h"
@@ -234,11 +233,6 @@ void expr_map_start(ExprMap *m, Mem *mem, Arena *arena, const Expr *root) {
                   root);
 }
 
-void expr_map_once(ExprMap *m) {
-  m->once = true;
-  ptrmap_init(&m->done, m->walk.mem);
-}
-
 void expr_map_put(ExprMap *m, const Expr *e) {
   if (m->walk.event == WALK_ENTER && !m->put) expr_walk_skip(&m->walk);
   m->put = m->made = e;
@@ -272,20 +266,12 @@ static void settle(ExprMap *m) {
     default: return;
   }
   list(m, result);
-  if (m->once && w->event != WALK_BIND)
-    ptrmap_put(&m->done, w->at, (void *)result);
 }
 
-/* True when the event is the user's to see.  A node that was mapped before is
- * not entered again after expr_map_once: what it became is put at once. */
+/* True when the event is the user's to see. */
 static bool meet(ExprMap *m) {
   ExprWalk *w = &m->walk;
   switch ((int)w->event) {
-    case WALK_ENTER: {
-      const Expr *done = m->once ? ptrmap_get(&m->done, w->at) : NULL;
-      if (done) expr_map_put(m, done);
-      return !done;
-    }
     case WALK_LEAVE: m->made = over_results(m, w->at); return true;
     case WALK_PATTERN_END:
       list(m, pattern_over_results(m, w->pattern));
@@ -311,6 +297,5 @@ const Expr *expr_map_end(ExprMap *m) {
                m->results.len == 1;
   const Expr *made = whole ? m->results.data[0] : NULL;
   VEC_DONE(&m->results);
-  if (m->once) ptrmap_done(&m->done);
   return made;
 }

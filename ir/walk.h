@@ -111,8 +111,7 @@ bool expr_walk_is_tail(const ExprWalk *w);
  *   e = expr_map_end(&m);               NULL: memory ran out
  *
  * The events are ENTER, LEAVE, BIND and UNBIND, of nodes as they were: m.walk
- * holds them.  A node that two ways lead to is mapped twice, unless
- * expr_map_once() was called. */
+ * holds them.  A node that two ways lead to is mapped twice. */
 typedef struct ExprMap {
   ExprWalk walk;
   const Expr *made; /* LEAVE: the node over its mapped parts; at first the same
@@ -121,15 +120,10 @@ typedef struct ExprMap {
   Arena *arena;
   const void *put;           /* by the user, for the event at hand */
   VEC(const void *) results; /* of parts whose nodes are under way */
-  bool once;
-  PtrMap done; /* Expr -> what it became, after expr_map_once() */
 } ExprMap;
 
 /* `mem` is for the stack, `arena` for what is made. */
 void expr_map_start(ExprMap *m, Mem *mem, Arena *arena, const Expr *root);
-/* Maps a node once, whichever way leads to it first; what shared it shares what
- * it became.  For maps that do not depend on where the node stands. */
-void expr_map_once(ExprMap *m);
 bool expr_map_next(ExprMap *m);
 /* At ENTER: `e` stands for the node, whose parts are left alone; its LEAVE does
  * not come.  At LEAVE: `e` stands for the node. */

@@ -11,7 +11,7 @@
  * types itself: it gives each node that it makes a type.  It breaks effects,
  * since what it takes away may be all that a function did; the row `effects`
  * finds them again before the next pass that asks, over the tree as it is, with
- * the values of `let`s (types/again.c).  Matches stay covered.  A pass that
+ * the values of `let`s (types/reanalyse.c).  Matches stay covered.  A pass that
  * breaks types is followed by a text (repl/opt_run.c), and so is every pass
  * under rly opt --verify, which compares. */
 #ifndef PASSES_PASS_H

@@ -12,10 +12,7 @@
 #include "base/utf8.h"
 #include "types/types.h"
 
-enum {
-  TYPE_TEXT_SHOWN = 200,  /* characters of a type's text */
-  DATA_AS_NUMBERS = 1024, /* elements; more are written as base64 */
-};
+enum { DATA_AS_NUMBERS = 1024 }; /* elements; more are written as base64 */
 
 const char *const data_binding_kinds[] = {
     [BIND_LET] = "let",     [BIND_AND] = "and",   [BIND_ITEM] = "item",
@@ -283,7 +280,7 @@ static int write_type(Json *j, const void *part) {
   if (result >= 0) data_number(out, "result", result);
   StrBuf text;
   strbuf_init(&text, j->mem);
-  type_print(j->program->types, &text, t, TYPE_TEXT_SHOWN);
+  type_print(j->program->types, &text, t, TYPE_TEXT_LINE);
   data_member(out, "text", strbuf_text(&text));
   strbuf_done(&text);
   return end_type(j, t);
@@ -378,7 +375,7 @@ int data_type_expr(Json *j, const TypeExpr *t) {
   if (result >= 0) data_number(out, "result", result);
   StrBuf text;
   strbuf_init(&text, j->mem);
-  type_expr_print_brief(&text, t, TYPE_TEXT_SHOWN);
+  type_expr_print_brief(&text, t, TYPE_TEXT_LINE);
   data_member(out, "text", strbuf_text(&text));
   strbuf_done(&text);
   return end_type(j, t);

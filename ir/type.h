@@ -208,6 +208,8 @@ void type_print(const TypeTable *t, StrBuf *out, const Type *type,
 /* The limit where a type is to be whole.  A few lines of text make one whose
  * tree has 2^1000 parts, for it is small as a DAG. */
 enum { TYPE_TEXT_MOST = 1 << 20 };
+/* The limits of a type in a sentence or a row, and of one that stands alone. */
+enum { TYPE_TEXT_LINE = 200, TYPE_TEXT_PAGE = 2000 };
 /* To be read by people: what lies more levels within the type, or beyond so
  * many bytes of its text, is `...`.  In a list of values each of which holds
  * the one before, the text would have quadratic length; where each holds it

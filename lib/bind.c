@@ -170,7 +170,7 @@ static void report_misfit(rly_program *p, const char *name, const Bound *b,
   strbuf_init(&given, p->ir->mem);
   strbuf_init(&wanted, p->ir->mem);
   tensor_print_type(&given, b->tensor);
-  type_print(p->ir->types, &wanted, declared, 2000);
+  type_print(p->ir->types, &wanted, declared, TYPE_TEXT_PAGE);
   Diag *d = diag_error(p->ir->diags, E0504, SPAN_NONE,
                        "`%s` is declared as %s, but %s is %s", name,
                        strbuf_text(&wanted),

@@ -55,7 +55,7 @@ static bool refuse_type(Maker *m, const char *path, const Type *t,
                         const char *why) {
   StrBuf out;
   strbuf_init(&out, m->p->mem);
-  type_print(m->p->ir->types, &out, t, 200);
+  type_print(m->p->ir->types, &out, t, TYPE_TEXT_LINE);
   diag_error(m->p->ir->diags, E0504, SPAN_NONE, "`%.200s` is of type %s: %s",
              *path ? path : "the value", strbuf_text(&out), why);
   strbuf_done(&out);
@@ -189,7 +189,7 @@ typedef struct Build {
 static bool refuse_part(const Build *b, const Part *part, const char *why) {
   StrBuf out;
   strbuf_init(&out, b->s->mem);
-  type_print(b->s->program->ir->types, &out, part->type, 200);
+  type_print(b->s->program->ir->types, &out, part->type, TYPE_TEXT_LINE);
   diag_error(&b->s->diags, E0504, SPAN_NONE, "`%.200s` %s %s",
              *part->path ? part->path : "the value", why, strbuf_text(&out));
   strbuf_done(&out);

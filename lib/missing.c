@@ -85,7 +85,7 @@ void report_missing(Missing *m, const char *name, const Type *type, Span span) {
   if (m->count++ >= MISSING_MOST) return;
   StrBuf text;
   strbuf_init(&text, m->p->ir->mem);
-  type_print(m->p->ir->types, &text, type, 200);
+  type_print(m->p->ir->types, &text, type, TYPE_TEXT_LINE);
   diag_note(m->diag, span, "`%s`: %s", name, strbuf_text(&text));
   strbuf_done(&text);
   note_near(m, name);

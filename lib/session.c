@@ -415,7 +415,8 @@ void report_misfit_type(rly_session *s, const char *what, const Type *wanted,
   Mem mem = mem_local(s->mem);
   for (int i = 0; i < 2; i++) {
     strbuf_init(&types[i], &mem);
-    type_print(s->program->ir->types, &types[i], i ? given : wanted, 200);
+    type_print(s->program->ir->types, &types[i], i ? given : wanted,
+               TYPE_TEXT_LINE);
   }
   diag_error(&s->diags, E0504, SPAN_NONE, "%s is of type %s, but %s is given",
              what, strbuf_text(&types[0]), strbuf_text(&types[1]));

@@ -165,11 +165,11 @@ static rly_status refuse_type(rly_session *s, const char *path,
   StrBuf why;
   strbuf_init(&why, s->mem);
   strbuf_add(&why, "the cell holds ");
-  type_print(types, &why, cell, 200);
+  type_print(types, &why, cell, TYPE_TEXT_LINE);
   strbuf_add(&why, ", the value is ");
   if (v->type->kind == TY_TENSOR && v->type->rank)
     tensor_print_type(&why, v->value.tensor);
-  else type_print(types, &why, v->type, 200);
+  else type_print(types, &why, v->type, TYPE_TEXT_LINE);
   rly_status status = refuse(s, path, strbuf_text(&why));
   strbuf_done(&why);
   return status;

@@ -123,7 +123,7 @@ char *rly_value_type_text(rly_value *v) {
   Mem mem = mem_local(v->session->mem);
   StrBuf out;
   strbuf_init(&out, &mem);
-  type_print(v->session->program->ir->types, &out, v->type, 2000);
+  type_print(v->session->program->ir->types, &out, v->type, TYPE_TEXT_PAGE);
   char *text = text_take(context_of(v), &out);
   session_release(v->session);
   return text;

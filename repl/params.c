@@ -16,9 +16,6 @@
 #include "lib/inside.h"
 #include "repl/repl.h"
 
-/* The type must come out whole, for it is read back. */
-enum { TYPE_TEXT = 1 << 20 };
-
 /* --- Again -------------------------------------------------------------- */
 
 static void declare_again(Repl *r, const Global *g) {
@@ -28,7 +25,8 @@ static void declare_again(Repl *r, const Global *g) {
   strbuf_add(&text, "param @");
   strbuf_add(&text, g->name->text);
   strbuf_add(&text, ": ");
-  type_print(ir->types, &text, g->type, TYPE_TEXT);
+  /* The type must come out whole, for it is read back. */
+  type_print(ir->types, &text, g->type, TYPE_TEXT_MOST);
   strbuf_add(&text, ";");
   repl_submit(r, strbuf_text(&text));
   strbuf_done(&text);

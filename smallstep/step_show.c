@@ -111,7 +111,7 @@ static void print_tensor(Show *w, const Tensor *t) {
 /* Functions show the type that they were written with. */
 static void print_function(Show *w, const Type *type) {
   strbuf_add_char(w->out, '<');
-  type_print(w->m->program->types, w->out, type, 200);
+  type_print(w->m->program->types, w->out, type, TYPE_TEXT_LINE);
   strbuf_add_char(w->out, '>');
 }
 

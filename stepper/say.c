@@ -172,7 +172,7 @@ static void say_group(Say *w) {
                             : " are bound to functions (");
   for (uint32_t i = 0; i < group->index; i++) {
     if (i) text(w, "; ");
-    type_print(w->s->program->types, w->out, b[i].value->type, 200);
+    type_print(w->s->program->types, w->out, b[i].value->type, TYPE_TEXT_LINE);
   }
   text(w, ").");
 }

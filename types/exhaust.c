@@ -72,7 +72,7 @@ static void report_missing(Checker *c, const Expr *e, const Coverage *found) {
   strbuf_init(&text, c->mem);
   strbuf_init(&type, c->mem);
   list_missing(&text, found, "");
-  type_print(c->p->types, &type, e->args[0]->type, 200);
+  type_print(c->p->types, &type, e->args[0]->type, TYPE_TEXT_LINE);
   Diag *d =
       diag_error(c->p->diags, E0401, keyword_of(e),
                  "match on %s is not exhaustive: %s %s not covered",

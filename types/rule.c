@@ -60,8 +60,8 @@ static void report_types(const RuleBound *b, const Type *left,
   StrBuf was, is;
   strbuf_init(&was, b->p->mem);
   strbuf_init(&is, b->p->mem);
-  type_print(b->p->types, &was, left, 200);
-  type_print(b->p->types, &is, right, 200);
+  type_print(b->p->types, &was, left, TYPE_TEXT_LINE);
+  type_print(b->p->types, &is, right, TYPE_TEXT_LINE);
   Diag *d = diag_error(b->p->diags, E0903, b->rule->right->span,
                        "the right side is %s, the left one %s",
                        strbuf_text(&is), strbuf_text(&was));

@@ -118,7 +118,7 @@ static void add_unit(Static *s, const Unit *u) {
 static const char *text_of(Static *s, const Type *t) {
   StrBuf text;
   strbuf_init(&text, s->p->mem);
-  type_print(s->p->types, &text, t, 200);
+  type_print(s->p->types, &text, t, TYPE_TEXT_LINE);
   const char *kept =
       arena_printf(&s->p->diags->arena, "%s", strbuf_text(&text));
   strbuf_done(&text);

@@ -233,12 +233,10 @@ Ty *ty_of_type(Infer *in, const Type *t) {
 
 /* --- As text ------------------------------------------------------------- */
 
-enum { TYPE_TEXT_MAX = 2000 };
-
 static const char *text_of(Infer *in, const Type *t) {
   StrBuf text;
   strbuf_init(&text, in->mem);
-  type_print(in->types, &text, t, TYPE_TEXT_MAX);
+  type_print(in->types, &text, t, TYPE_TEXT_PAGE);
   const char *copy = arena_strndup(in->arena, strbuf_text(&text), text.len);
   strbuf_done(&text);
   return copy;

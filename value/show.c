@@ -131,7 +131,7 @@ static void show_tensor(Show *w, const Tensor *t) {
 
 static void show_function(Show *w, const Type *type) {
   strbuf_add_char(w->out, '<');
-  type_print(w->s->shared->types, w->out, type, 200);
+  type_print(w->s->shared->types, w->out, type, TYPE_TEXT_LINE);
   strbuf_add_char(w->out, '>');
 }
 

@@ -108,7 +108,7 @@ bool vm_no_match(Session *s, const Word *pc) {
   value_print(&s->store, &text, type, s->regs[pc->a], 80, 0, 8);
   vm_fault(s, E0601, "no arm of this match takes %s", strbuf_text(&text));
   VEC_CLEAR(&text);
-  type_print(s->code->program->types, &text, type, 200);
+  type_print(s->code->program->types, &text, type, TYPE_TEXT_LINE);
   diag_caption(s->fault, "%s", strbuf_text(&text));
   strbuf_done(&text);
   return false;

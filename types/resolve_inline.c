@@ -86,6 +86,35 @@ static const Expr *placed(Resolver *r, const Expr *body, Span call) {
   return made ? made : body;
 }
 
+/* Where the resolver looks names up. */
+typedef struct LookupPlace {
+  Unit *unit;
+  Scope *scope;
+  struct Homes *homes;
+  PtrMap vars;
+} LookupPlace;
+
+/* Sees a text of the library and no locals.  Gives the place that
+ * leave_library() goes back to. */
+static LookupPlace enter_library(Resolver *r, Unit *unit) {
+  LookupPlace was = {r->unit, r->scope, r->homes, r->vars};
+  r->unit = unit;
+  r->scope = &r->p->library;
+  r->homes = NULL;
+  ptrmap_init(&r->vars, r->c->mem);
+  r->inlined++;
+  return was;
+}
+
+static void leave_library(Resolver *r, LookupPlace was) {
+  ptrmap_done(&r->vars);
+  r->unit = was.unit;
+  r->scope = was.scope;
+  r->homes = was.homes;
+  r->vars = was.vars;
+  r->inlined--;
+}
+
 /* What the call gives is resolved among its names, the body among the
  * library's: locals, graph variables and the file are put aside meanwhile. */
 const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g) {
@@ -110,15 +139,7 @@ const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g) {
     if (given)
       lets[at] = let(r, given->name, given->span, resolve_attr_value(r, given));
   }
-  Unit *unit = r->unit;
-  Scope *scope = r->scope;
-  struct Homes *homes = r->homes;
-  PtrMap vars = r->vars;
-  r->unit = g->inlined_unit;
-  r->scope = &r->p->library;
-  r->homes = NULL;
-  ptrmap_init(&r->vars, r->c->mem);
-  r->inlined++;
+  const LookupPlace caller = enter_library(r, g->inlined_unit);
   size_t mark = scope_mark(r);
   for (int i = 0; i < at; i++) {
     if (!lets[i].var) {
@@ -130,12 +151,7 @@ const Expr *resolve_inlined(Resolver *r, const Expr *call, const Global *g) {
   }
   const Expr *body = resolve_body(r, placed(r, fn->body, call->span));
   scope_end(r, mark);
-  r->inlined--;
-  ptrmap_done(&r->vars);
-  r->vars = vars;
-  r->homes = homes;
-  r->scope = scope;
-  r->unit = unit;
+  leave_library(r, caller);
   Expr *whole = expr_block(r->arena, call->span, at, lets, body);
   whole->inlined = g;
   return whole;

@@ -364,7 +364,7 @@ static void read_items(Reader *r, const json_t *list, AttrExpr *x, int depth) {
   x->count = items && !data_stopped(r) ? (int)n : 0;
 }
 
-/* A number without a dtype has the one that it has as text. */
+/* A number without a dtype gets the dtype of the same literal in a text. */
 static void read_plain(const json_t *json, AttrExpr *x) {
   bool whole = json_is_integer(json);
   x->integer = json_integer_value(json);

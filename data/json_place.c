@@ -192,8 +192,8 @@ static size_t parts_end(const JsonPlaces *places, size_t at) {
   return at;
 }
 
-/* The entries from `at` on that are parts are those of the node, if there are
- * as many.  Where they end. */
+/* Adds an origin for each part of `e`, if the entries from `at` on are as many.
+ * Returns the index after them. */
 static size_t add_node_parts(const JsonPlaces *places, size_t at, const Expr *e,
                              const SourceFile *source, Origins *out) {
   size_t end = parts_end(places, at);

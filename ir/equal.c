@@ -299,7 +299,7 @@ static bool same_head(Compare *c, const Expr *a, const Expr *b) {
   }
 }
 
-/* {a with f = b} is a call of what it does not name. */
+/* {a with f = b} is a call of a constructor that the text does not name. */
 static bool is_with(const Expr *e) { return e->sugar == SUGAR_WITH; }
 
 static bool same_node(Compare *c, const Expr *a, const Expr *b) {

@@ -162,7 +162,8 @@ static bool make_product(Combine *c, Group *g, const Block *block,
   return value && (int)n == g->parts->type->count;
 }
 
-/* A call's own part.  The type has to be what it was. */
+/* Gives each call of the group its part of the combined result.  False: a part
+ * has another type than the call had. */
 static bool take_parts(Combine *c, const Group *g, Binding *lets) {
   for (size_t i = 0; i < g->members.len; i++) {
     Binding *b = &lets[g->members.data[i]];

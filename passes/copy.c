@@ -78,7 +78,7 @@ static Var *copy_var(Copying *c, const Var *var) {
   return made;
 }
 
-/* A use keeps what it was instantiated with. */
+/* The copy of a use keeps the type arguments. */
 static void copy_use(Copying *c, ExprMap *m) {
   const Expr *now = ptrmap_get(&c->now, m->walk.at->var);
   if (!now) return;

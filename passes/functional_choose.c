@@ -156,7 +156,7 @@ static const Expr *choose_in_block(Choose *c, const Expr *block) {
   return made;
 }
 
-/* What is taken from, read or written. */
+/* The first operand, of which a field is taken, or which is read or written. */
 static const Expr *choose_operand(Choose *c, ExprMap *m) {
   Choice choice;
   if (m->made->count == 0 || !choose_find(c, m->made->args[0], &choice))

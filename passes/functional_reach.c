@@ -49,7 +49,7 @@ static const Name *name_copy(Functional *f, const Name *of) {
   return name;
 }
 
-/* What is given a function of the state uses the state itself. */
+/* A function that is given a function of the state uses the state itself. */
 static void give(Reach *r, Fun *fun, int param) {
   fun->takes = true;
   reach_raise(r, fun, TOUCH_READ | TOUCH_WRITE);
@@ -347,6 +347,8 @@ void functional_reach(Functional *f, const Unit *unit) {
   VEC_INIT(&r.risen, f->p->mem);
   VEC_INIT(&r.hidden, f->p->mem);
   VEC_INIT(&r.under_way, f->p->mem);
+
+  /* Register the definitions by name. */
   for (size_t i = 0; i < f->items.len; i++) {
     const Item *item = f->items.data[i];
     f->script |= is_script(item);
@@ -356,20 +358,29 @@ void functional_reach(Functional *f, const Unit *unit) {
     fun->name = item->name;
     ptrmap_put(&f->defs, item->name, fun);
   }
+
+  /* Note what each function reads, writes and calls. */
   for (size_t i = 0; i < f->items.len; i++) {
     const Item *item = f->items.data[i];
     const Expr *value = item->expr ? value_of(f, item) : NULL;
     if (value && !is_script(item)) reach_note(&r, value);
   }
   if (f->script) note_script(&r);
+
+  /* A host gives an entry the state and takes the new one. */
   for (int i = 0; i < unit->entry_count; i++) {
     Fun *entry = ptrmap_get(&f->defs, unit->entries[i]);
     if (!entry) continue;
     reach_raise(&r, entry, TOUCH_READ | TOUCH_WRITE);
     make_live(f, entry);
   }
+
+  /* Raise callers to what their callees touch, until nothing changes. */
   settle(&r);
   refuse_functions(f);
+
+  /* Sum up what each expression touches: in items that are evaluated, then in
+   * the functions that are still used. */
   for (size_t i = 0; i < f->items.len; i++) {
     const Item *item = f->items.data[i];
     const Expr *value = item->expr ? value_of(f, item) : NULL;
@@ -381,6 +392,7 @@ void functional_reach(Functional *f, const Unit *unit) {
     const Fun *fun = VEC_POP(&f->live);
     sum_up(f, fun->fn);
   }
+
   ptrmap_done(&r.locals);
   ptrmap_done(&r.library);
   ptrmap_done(&r.parts);

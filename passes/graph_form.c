@@ -1,16 +1,16 @@
-/* ToGraphNormalForm: a `let` of what an operator computes becomes a graph
- * variable, as Relay prints its dataflow graphs.
+/* ToGraphNormalForm: a `let` whose value is a call of an operator becomes a
+ * graph variable, as Relay prints its dataflow graphs.
  *
  *   let %a = nn.relu(%x);          %0 = nn.relu(%x);
  *   let %b = %a * %a;       ==>    %1 = %0 * %0;
  *   if (%c) { %b } else { %x }     if (%c) { %1 } else { %x }
  *
  * A graph variable is evaluated before its first use, in the innermost scope
- * that holds all its uses, and not at all without uses.  So only what does
- * nothing but give its value becomes one (TVM's pass moves reads of cells,
- * too), and only where the function around it uses it: in the body of a `fn` it
- * would be evaluated at each call.  What needs its annotation to have a type,
- * or differs from it, stays a `let`. */
+ * that holds all its uses, and not at all without uses.  So a `let` becomes one
+ * only if its value is pure (TVM's pass moves reads of cells, too), and only
+ * where the function around it uses the variable: in the body of a `fn` it
+ * would be evaluated at each call.  A `let` whose value needs the annotation to
+ * have a type, or has another type, stays. */
 #include <stdlib.h>
 
 #include "ops/ops.h"

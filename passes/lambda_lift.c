@@ -2,12 +2,16 @@
  * takes the variables that the `fn` mentions (Johnsson, "Lambda lifting:
  * transforming programs to recursive equations", 1985).
  *
- *   def @f(%n: int32) {                    def @f(%n: int32) { @lifted_go(%n,
- * 0) } let %go = fn (%i: int32) {     ==>   def @lifted_go(%n: int32, %i:
- * int32) { if (%i < %n) { %go(%i + 1) }         if (%i < %n) { @lifted_go(%n,
- * %i + 1) } else { %i }                          else { %i }
- *     };                                   }
+ *   def @f(%n: int32) {
+ *     let %go = fn (%i: int32) {
+ *       if (%i < %n) { %go(%i + 1) } else { %i }
+ *     };
  *     %go(0)
+ *   }
+ *   ==>
+ *   def @f(%n: int32) { @lifted_go(%n, 0) }
+ *   def @lifted_go(%n: int32, %i: int32) {
+ *     if (%i < %n) { @lifted_go(%n, %i + 1) } else { %i }
  *   }
  *
  * A call of the variable that holds the function becomes a call of the

@@ -8,16 +8,18 @@
  *   nn.relu(%x) * %x + 1f ==>   let %v1 = %v * %x;
  *                               %v1 + 1f
  *
- * What is evaluated on some ways alone stays there: the body of a function, the
- * branches of an `if`, arms and guards each begin a list of names of their own,
- * and so does a graph variable that is evaluated at its first use.  A use of
+ * An expression that is not evaluated on all paths stays on its path: the body
+ * of a function, the branches of an `if`, arms and guards each begin a list of
+ * names of their own, and so does a graph variable that is evaluated at its
+ * first use.  A use of
  * such a variable may fail, so it is named in its turn as a call is.  Blocks
  * within operands dissolve into the list around them.
  *
  * ToBasicBlockNormalForm gives names to operands that branch (`if`, `match`)
- * and to what is evaluated before such a one in the same expression, and leaves
- * other operands where they are.  Then a branch is the whole value of a binding
- * or of a list, and what stands between two branches is a basic block.
+ * and to operands that are evaluated before such an operand in the same
+ * expression, and leaves other operands where they are.  Then a branch is the
+ * whole value of a binding or of a list, and what stands between two branches
+ * is a basic block.
  *
  * A whole that hands a computed function on as a polymorphic one stays as it
  * is, since a name of that function would not be polymorphic. */
@@ -33,7 +35,8 @@ typedef struct Normal {
   PtrMap early;       /* then: operands that are evaluated before a branch */
 } Normal;
 
-/* What is not evaluated whenever its parent is has names of its own. */
+/* Does the node begin a list of names of its own?  It does if it may not be
+ * evaluated although its parent is. */
 static bool begins_list(const ExprWalk *w) {
   return w->role == ROLE_ROOT || loop_passes_over(w);
 }
@@ -64,9 +67,9 @@ static bool branches(const Expr *e) {
   return e->kind == EX_IF || e->kind == EX_MATCH || e->kind == EX_BLOCK;
 }
 
-/* Notes which operands are early, from the last to the first: what stands
- * before an operand that branches, or has one in it that does.  True when there
- * is such a one. */
+/* Notes which operands are early, from the last to the first: those before an
+ * operand that branches or holds an operand that branches.  True when an
+ * operand of `e` does. */
 static bool note_early(Normal *n, const Expr *e, const PtrMap *branching) {
   bool later = false;
   int last = e->kind == EX_IF && e->count > 0 ? 0 : e->count - 1;

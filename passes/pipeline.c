@@ -52,7 +52,7 @@ static const PassInfo *find_pass(FlagText *r, const char *name, Span span) {
 
 /* --- Arguments ------------------------------------------------------------ */
 
-/* Names those that the pass has. */
+/* The hint names the arguments that the pass has. */
 static int refuse_arg(FlagText *r, const PassInfo *pass, const char *name,
                       Span span) {
   Diag *d = diag_error(r->p->diags, E0521, span, "%s has no argument `%s`",

@@ -1,7 +1,7 @@
 /* Which functions reach which `param`s: directly, or through functions that
  * they name.  Each gets them as leading parameters, in the order of the text.
- * What is reached of our library and is not in TVM's joins the text, functions
- * and data types.
+ * Functions and data types of our library that are reached and that TVM's
+ * library lacks join the text.
  *
  *   param @w: ...;                        def @f(%w, %x) { %x + %w }
  *   def @f(%x) { %x + @w }       ==>      def @g(%w, %x) { @f(%w, %x) }
@@ -16,8 +16,9 @@
 #include "ir/walk.h"
 #include "passes/relay_map.h"
 
-/* What is of the library sees nothing of the text but the instances of the
- * library's functions that were written there. */
+/* The function that a name means.  A function of the library (`home`) sees
+ * nothing of the text but the instances of library functions that were written
+ * there. */
 Needs *relay_callee(const Relay *r, const Needs *home, const Name *name) {
   Needs *own = ptrmap_get(&r->by_name, name);
   if (own && home && home->used && !own->used) own = NULL;

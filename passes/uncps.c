@@ -26,9 +26,10 @@ enum { ROUNDS_MOST = 64 };
 typedef struct Pair {
   Global *direct;
   const Global *cps;
-  const Expr *fn;    /* of @f_cps */
-  bool stays, noted; /* and those that it calls know that */
-  const Expr *body;  /* of @f, as it becomes */
+  const Expr *fn;   /* of @f_cps */
+  bool stays;       /* @f_cps is still needed */
+  bool noted;       /* it stays, and so do the functions that it calls */
+  const Expr *body; /* the new body of @f */
 } Pair;
 
 typedef struct UnCps {
@@ -40,7 +41,8 @@ typedef struct UnCps {
   PtrMap rests;     /* Var -> itself: %k and %j */
   PtrMap used;      /* variables that the functions mention */
   VEC(Pair *) pairs;
-  bool fails; /* the function at hand does more with one */
+  bool fails; /* the function at hand does more with one of `rests` than call
+                 it last or hand it on */
 } UnCps;
 
 /* --- Pairs ---------------------------------------------------------------- */
@@ -252,7 +254,7 @@ static const Expr *direct(UnCps *u, const Expr *e, Var *k) {
   return value;
 }
 
-/* Is one of the pairs' functions, or of what was handed on, left in it? */
+/* Does `e` still mention a continuation or the CPS version of a function? */
 static bool has_rest(const UnCps *u, const Expr *e) {
   ExprWalk w;
   bool found = false;
@@ -299,8 +301,8 @@ static void keep_by_unit(void *data, Unit *unit) {
     if (unit->steps[i].expr) keep_mentioned(u, unit->steps[i].expr);
 }
 
-/* One that stays keeps those that it calls, and those that call it; so all are
- * made again until no more stay. */
+/* A pair that stays keeps the functions that it calls and those that call it,
+ * so all pairs are made again until no further one stays. */
 static void make_all(UnCps *u) {
   bool changed = true;
   for (int round = 0; changed && !mem_exhausted(u->p->mem); round++) {

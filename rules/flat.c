@@ -70,8 +70,8 @@ static const Expr *applied(Flat *f, const char *op, const Expr *e) {
   return expr_call(f->arena, e->span, callee, 1, args);
 }
 
-/* What a call of the function gives: the argument that has the result's type,
- * as it is, or changed where it is of numbers with a sign. */
+/* The value of a call of the function: the argument that has the result's type.
+ * The second choice negates it if it is a tensor of numbers. */
 static const Expr *call_of(Flat *f, const TypeExpr *type, const Expr *call) {
   for (int i = 0; i < type->arg_count && i < call->count; i++) {
     if (!same_text(type->args[i], type->result)) continue;

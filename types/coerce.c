@@ -120,7 +120,8 @@ static Expr *use_of(Infer *in, Var *var, Span span) {
   return use;
 }
 
-/* `e` becomes a block that binds what it was. */
+/* `e` becomes { let var = e; result }: others point to the node, so it changes
+ * in place. */
 static void bind_value(Infer *in, Expr *e, Var *var, const Expr *result) {
   Arena *a = &in->p->arena;
   Expr *value = arena_copy(a, e, sizeof *e);

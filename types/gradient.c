@@ -516,7 +516,8 @@ static const Expr *expanded(Making *m, const Expr *e) {
   return calls(e, "first") ? put_first(m, e) : NULL;
 }
 
-/* What is written anew is looked at once more. */
+/* An expansion may hold forms that must be expanded, so this repeats until
+ * nothing changes. */
 static const Expr *expand(Making *m, const Expr *body) {
   for (bool again = true; body && again;) {
     ExprMap map;

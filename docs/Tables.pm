@@ -32,30 +32,32 @@ sub flags {
   return @flags;
 }
 
-# {"run", "FILE.rly [ARGS...]", IN_RUN, command_run, "run a script"} as
-# {name, words, help, flags}.
+# COMMAND(RUN, run, "run", "FILE.rly [ARGS...]", "run a script") as {name, words,
+# help, flags}.
 sub commands {
-  my ($rows) = slurp('repl/main.c') =~ /Command commands\[\] = \{\n(.*?)^\};/ms
-    or die "repl/main.c: no table of commands\n";
-  my ($bits) = slurp('repl/cli.h') =~ /enum \{\n(\s*IN_.*?)\};/ms
-    or die "repl/cli.h: no set of commands\n";
-  my %bit = $bits =~ /(\w+) = (\d+)/g;
-  my @flags = flags();
-  my @commands;
-  while ($rows =~ /\{$string,\s*$string,\s*(\w+),\s*\w+,\s*((?:$string\s*)+)\}/g) {
-    my ($name, $words, $in, $help) = ($1, $2, $3, joined($4));
+  my $rows = slurp('repl/commands.def');
+  my (@commands, %bit);
+  while ($rows =~ /^COMMAND\((\w+),\s*\w+,\s*$string,\s*$string,
+                   \s*((?:$string\s*)+)\)$/xmg) {
+    my ($id, $name, $words, $help) = ($1, $2, $3, joined($4));
+    $bit{"IN_$id"} = 1 << @commands;
     push @commands, {name => $name, words => $words, help => $help,
-                     flags => [grep { holds($_->{set}, $in, \%bit) } @flags]};
+                     in => $bit{"IN_$id"}};
+  }
+  $bit{IN_ALL} = (1 << @commands) - 1;
+  my @flags = flags();
+  for my $c (@commands) {
+    $c->{flags} = [grep { $c->{in} & of_set($_->{set}, \%bit) } @flags];
   }
   return @commands;
 }
 
-# Does `IN_ALL & ~IN_STEP`, or another such set, hold a command?
-sub holds {
-  my ($set, $in, $bit) = @_;
+# The bits of `IN_ALL & ~IN_STEP`, or of another such set.
+sub of_set {
+  my ($set, $bit) = @_;
   $set =~ s/(IN_\w+)/$bit->{$1} \/\/ die "no set $1\n"/ge;
   die "no set: $set\n" if $set !~ /^[\d\s|&~()]+$/;
-  return eval($set) & $bit->{$in};
+  return eval $set;
 }
 
 # A comment's text, without a ruler, which becomes a heading.

@@ -66,34 +66,29 @@ static inline bool cli_has_passes(const Cli *cli) {
   return cli->passes || cli_level(cli, 0) > 0;
 }
 
-/* The commands, as a set for flags. */
+/* --- Commands: a row each of commands.def --------------------------------- */
+
+/* command_run() and so on; each gives the exit status. */
+#define COMMAND(id, function, ...) int command_##function(const Cli *cli);
+#include "repl/commands.def"
+#undef COMMAND
+
 enum {
-  IN_RUN = 1,
-  IN_CHECK = 2,
-  IN_FMT = 4,
-  IN_DUMP = 8,
-  IN_TEST = 16,
-  IN_OPS = 32,
-  IN_REPL = 64,
-  IN_HELP = 128,
-  IN_EXPLAIN = 256,
-  IN_STREAM = 512,
-  IN_STEP = 1024,
-  IN_PASSES = 2048,
-  IN_DOC = 4096,
-  IN_LEARN = 8192,
-  IN_OPT = 16384,
-  IN_GRAPH = 32768,
-  IN_IMPORT = 65536,
-  IN_VERIFY = 131072,
-  IN_GRADCHECK = 262144,
-  IN_TRAIN = 524288,
-  IN_EXPORT = 1048576,
-  IN_LSP = 2097152,
-  IN_WATCH = 4194304,
-  IN_SERVE = 8388608,
-  IN_ALL = 16777215,
+#define COMMAND(id, ...) CMD_##id,
+#include "repl/commands.def"
+#undef COMMAND
+  COMMAND_COUNT
 };
+
+/* The commands that take a flag are a set of these. */
+enum {
+#define COMMAND(id, ...) IN_##id = 1 << CMD_##id,
+#include "repl/commands.def"
+#undef COMMAND
+  IN_ALL = (1 << COMMAND_COUNT) - 1
+};
+
+/* --- Flags and limits --------------------------------------------------- */
 
 /* Returns false, and leaves *out unspecified, for a text that is no count. */
 bool read_count(const char *text, uint64_t *out);
@@ -220,31 +215,7 @@ bool use_color(const Cli *cli, FILE *stream);
 /* The width of the terminal, or 80. */
 int terminal_width(void);
 
-/* --- Commands --------------------------------------------------------------
- * Each returns the exit status. */
-int command_run(const Cli *cli);
-int command_check(const Cli *cli);
-int command_fmt(const Cli *cli);
-int command_dump(const Cli *cli);
-int command_graph(const Cli *cli);
-int command_ops(const Cli *cli);
-int command_explain(const Cli *cli);
-int command_gradcheck(const Cli *cli);
-int command_test(const Cli *cli);
-int command_repl(const Cli *cli);
-int command_stream(const Cli *cli);
-int command_step(const Cli *cli);
-int command_passes(const Cli *cli);
-int command_opt(const Cli *cli);
-int command_import(const Cli *cli);
-int command_export(const Cli *cli);
-int command_verify(const Cli *cli);
-int command_doc(const Cli *cli);
-int command_learn(const Cli *cli);
-int command_train(const Cli *cli);
-int command_lsp(const Cli *cli);
-int command_watch(const Cli *cli);
-int command_serve_docs(const Cli *cli);
+/* --- What several commands print ------------------------------------------ */
 
 /* Prints an operator (false after saying that there is none of that name), and
  * the list of operators: those whose name or alias has this beginning, or else

@@ -1,4 +1,4 @@
-/* The program's commands: a table row each, and the choice among them.
+/* The choice among the program's commands, which commands.def lists.
  *
  *   rly WORD ...       the command of that name
  *   rly FILE ...       rly run FILE ...
@@ -17,8 +17,6 @@
 #include "lib/inside.h"
 #include "repl/cli.h"
 
-static int command_help(const Cli *cli);
-
 typedef struct Command {
   const char *name, *words;
   int bit;
@@ -27,50 +25,11 @@ typedef struct Command {
 } Command;
 
 static const Command commands[] = {
-    {"run", "FILE.rly [ARGS...]", IN_RUN, command_run,
-     "run a script: its expressions in order, or @main"},
-    {"check", "FILE...", IN_CHECK, command_check, "check without running"},
-    {"fmt", "FILE", IN_FMT, command_fmt, "print as canonical text"},
-    {"dump", "FILE", IN_DUMP, command_dump, "show a program's insides"},
-    {"graph", "FILE", IN_GRAPH, command_graph,
-     "draw what flows where, and in what order effects happen"},
-    {"ops", "[NAME|FILE]", IN_OPS, command_ops,
-     "list operators, or a file's own, or explain one"},
-    {"doc", "[NAME...]", IN_DOC, command_doc,
-     "list the library, or print what its comments say of names"},
-    {"import", "MODEL.onnx [-o NAME] | --test DIR...", IN_IMPORT,
-     command_import, "write an ONNX model as a program and its weights"},
-    {"export", "FILE.rly [NAME=VALUE...] [-o MODEL.onnx]", IN_EXPORT,
-     command_export, "write a function as an ONNX model"},
-    {"opt", "FILE", IN_OPT, command_opt, "print what passes make of a program"},
-    {"verify", "FILE...", IN_VERIFY, command_verify,
-     "try to refute the rules of rewriting in these files"},
-    {"passes", "[NAME]", IN_PASSES, command_passes,
-     "list passes over programs, or explain one"},
-    {"explain", "[CODE | WORD]", IN_EXPLAIN, command_explain,
-     "what a diagnostic means, with examples"},
-    {"test", "FILE...", IN_TEST, command_test,
-     "run files with expectations in comments"},
-    {"gradcheck", "FILE.rly", IN_GRADCHECK, command_gradcheck,
-     "compare the derivatives of functions with differences of their values"},
-    {"train", "FILE.rly [NAME=VALUE...]", IN_TRAIN, command_train,
-     "learn the weights for which the file's @loss is small"},
-    {"step", "FILE.rly [ARGS...]", IN_STEP, command_step,
-     "show how a script is evaluated, step by step"},
-    {"stream", "FILE.rly", IN_STREAM, command_stream,
-     "feed a step function frame by frame"},
-    {"repl", "", IN_REPL, command_repl, "the prompt"},
-    {"learn", "[N]", IN_LEARN, command_learn,
-     "the tutorial and puzzles at the prompt: go on, or lesson N"},
-    {"watch", "FILE.rly [ARGS...]", IN_WATCH, command_watch,
-     "run a script again whenever it is saved, values beside its lines"},
-    {"serve-docs", "[FOLDER]", IN_SERVE, command_serve_docs,
-     "show the book and the playground to browsers of this machine"},
-    {"lsp", "", IN_LSP, command_lsp,
-     "the language server, for editors, on stdin and stdout"},
-    {"help", "[COMMAND]", IN_HELP, command_help, "help on a command"},
+#define COMMAND(id, function, word, arguments, help) \
+  {word, arguments, IN_##id, command_##function, help},
+#include "repl/commands.def"
+#undef COMMAND
 };
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static const Command *find_command(const char *name) {
   for (int i = 0; i < COMMAND_COUNT; i++)
@@ -117,7 +76,7 @@ static void help_all(void) {
       "130 interrupted.");
 }
 
-static int command_help(const Cli *cli) {
+int command_help(const Cli *cli) {
   if (!cli->words.count) {
     help_all();
     return 0;

@@ -79,15 +79,15 @@ is_deeply([room_circles({a => {b => 1}, b => {c => 1}, c => {a => 1, d => 1},
                          e => {a => 1}})],
           ['a b c'], 'a circle is found');
 
-# What tests, fuzzers and figures use shows in their texts; passes.def names the
-# passes, some of which are defined where its rows are.
+# What tests, fuzzers and figures use shows in their texts; passes.def and
+# commands.def name functions, some of which are defined where their rows are.
 my $texts = '';
 for (glob '{tests/unit,tests/lanes,tests/ulp,tests/late,fuzz,bench}/*.[ch]') {
   open my $in, '<', $_ or die "$_: $!\n";
   local $/;
   $texts .= <$in>;
 }
-my @unused = grep { !$used{$_} && !/^(?:__|rly_|lemon_|pass_|main$)/ &&
+my @unused = grep { !$used{$_} && !/^(?:__|rly_|lemon_|pass_|command_|main$)/ &&
                     $texts !~ /\b\Q$_\E\b/ } sort keys %$defined;
 is(join(' ', @unused), '', 'every function that others see is used by others');
 

@@ -137,36 +137,33 @@ static bool read_passes(Opt *o) {
   return add_rules(o);
 }
 
+/* Says which flags do not go together; NULL: they all do. */
+static const char *find_clash(const Cli *cli) {
+  if (cli->limits.safe && cli->exec.count)
+    return "--safe runs no commands: --exec";
+  if (cli->limits.safe && cli->reduce)
+    return "--safe runs no commands: --reduce";
+  if (cli->saturate && !cli->rules.count)
+    return "--saturate needs rules: --rules FILE";
+  if (cli->json &&
+      (cli->print_before || cli->print_after || cli->print_changed))
+    return "--json has the text in it: without --print-before, --print-after "
+           "and --print-changed";
+  if ((cli->html || cli->rewrites) && (cli->reduce || cli->bisect))
+    return "--html and --rewrites show what passes change: without --reduce "
+           "and --bisect";
+  if (cli->cost && !cli->saturate)
+    return "--cost chooses what --saturate compares: it needs --saturate";
+  if (cli->rule.count && !cli->rules.count)
+    return "--rule needs the file of the rule: --rules FILE";
+  return NULL;
+}
+
 static bool read_flags(Opt *o) {
   const Cli *cli = o->h->cli;
-  if (cli->limits.safe && cli->exec.count) {
-    host_usage(o->h, "--safe runs no commands: --exec");
-    return false;
-  }
-  if (cli->limits.safe && cli->reduce) {
-    host_usage(o->h, "--safe runs no commands: --reduce");
-    return false;
-  }
-  if (cli->saturate && !cli->rules.count) {
-    host_usage(o->h, "--saturate needs rules: --rules FILE");
-    return false;
-  }
-  if (cli->json &&
-      (cli->print_before || cli->print_after || cli->print_changed)) {
-    host_usage(o->h,
-               "--json has the text in it: without --print-before, "
-               "--print-after and --print-changed");
-    return false;
-  }
-  if ((cli->html || cli->rewrites) && (cli->reduce || cli->bisect)) {
-    host_usage(o->h,
-               "--html and --rewrites show what passes change: without "
-               "--reduce and --bisect");
-    return false;
-  }
-  if (cli->cost && !cli->saturate) {
-    host_usage(o->h,
-               "--cost chooses what --saturate compares: it needs --saturate");
+  const char *clash = find_clash(cli);
+  if (clash) {
+    host_usage(o->h, "%s", clash);
     return false;
   }
   bool measured = cli->cost && !strcmp(cli->cost, "measured");
@@ -176,10 +173,6 @@ static bool read_flags(Opt *o) {
   }
   if (measured && !(o->measurer = measurer_new(o->h->program))) {
     mem_raise_exhausted(o->h->program->mem);
-    return false;
-  }
-  if (cli->rule.count && !cli->rules.count) {
-    host_usage(o->h, "--rule needs the file of the rule: --rules FILE");
     return false;
   }
   return read_passes(o) &&

@@ -12,20 +12,23 @@ typedef struct TextList {
   int count;
 } TextList;
 
-typedef enum ColorMode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorMode;
+/* The words of --color and --cost, in the order that flags.def has. */
+enum { COLOR_AUTO = 1, COLOR_ALWAYS, COLOR_NEVER };
+enum { COST_ROWS = 1, COST_MEASURED };
 
 /* One field for each flag; flags.def has the rows. */
 typedef struct Cli {
   rly_options limits;
-  ColorMode color;
+  int color;
   bool json, types, effects, statics, tail_calls, write, relay, functional,
       stateful;
   bool ir, bytecode, time, stats, profile;
   bool interactive, no_startup, promote, shell, markdown, help, version;
   const char *entry, *outputs, *eval, *trace, *startup;
-  const char *step, *init, *tail;
+  const char *step, *init;
+  int tail, format, cost;
   const char *save_state, *load_state, *carry, *reset_on;
-  const char *fold, *html, *rewrites, *pass, *format, *strategy, *cost;
+  const char *fold, *html, *rewrites, *pass, *strategy;
   const char *passes, *print_before, *print_after;
   const char *import_as;
   bool import_test, external;

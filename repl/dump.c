@@ -1,16 +1,11 @@
 /* rly dump and rly graph: the checked program, or its instructions, for people
- * and tools that look at what the checker and the code generator made of a
- * text.
+ * and for tools.
  *
- *   dump --format text   a program again (--ir): types and attributes are
- * written out, names are resolved, and reading it back gives the same program
- * (the conformance runner's mode dump/lang) dump --format json   the same as
- * tables (docs/DATA.md), which read back, too dump --bytecode      the listing
- * of its instructions, for reading only graph                what flows where,
- * and in what order effects happen, for Graphviz, as a page or as JSON; for
- * reading only */
-#include <string.h>
-
+ *   dump --format text   a program again (--ir), which reads back as the same
+ *   dump --format json   the same as tables (docs/DATA.md); reads back too
+ *   dump --bytecode      a listing of instructions; for reading only
+ *   graph                data flow and the order of effects, for Graphviz,
+ *                        as a page or as JSON; for reading only */
 #include "lib/inside.h"
 #include "repl/cli.h"
 #include "repl/guard.h"
@@ -30,37 +25,13 @@ static void put_json(const Program *p, const Unit *u, const Global *entry,
   unit_json(p, u, out);
 }
 
-/* What a format is in each of the commands; the first that a command has is
- * what it prints by itself. */
-static const struct Format {
-  const char *name;
-  PutFn dump, graph;
-} formats[] = {
-    {"text", put_text, NULL},
-    {"json", put_json, graph_json},
-    {"dot", graph_dot, graph_dot},
-    {"html", graph_page, graph_page},
-};
-enum { FORMATS = sizeof formats / sizeof *formats };
+/* What makes each format, in the order of the words of --format in flags.def,
+ * of which the first is the default. */
+static const PutFn dumps[] = {put_text, put_json, graph_dot, graph_page};
+static const PutFn graphs[] = {graph_dot, graph_page, graph_json};
 
-static PutFn put_of(const struct Format *f, bool graph) {
-  return graph ? f->graph : f->dump;
-}
-
-/* NULL after reporting. */
-static PutFn find_format(Host *h, const char *name, bool graph) {
-  StrBuf known;
-  strbuf_init(&known, h->program->ir->mem);
-  PutFn found = NULL;
-  for (int i = 0; i < FORMATS && !found; i++) {
-    PutFn put = put_of(&formats[i], graph);
-    if (put && !strcmp(formats[i].name, name)) found = put;
-    if (put)
-      strbuf_addf(&known, "%s%s", known.len ? ", " : "", formats[i].name);
-  }
-  if (!found) host_usage(h, "no format `%s`: %s", name, strbuf_text(&known));
-  strbuf_done(&known);
-  return found;
+static PutFn put_of(const PutFn *formats, int format) {
+  return formats[format ? format - 1 : 0];
 }
 
 static int write_whole(Host *h, StrBuf *out, bool made) {
@@ -84,22 +55,19 @@ static int add_file(Host *h, const char *command) {
  * made. */
 static int dump_named(Host *h) {
   const Cli *cli = h->cli;
-  const char *format = cli->format ? cli->format : "text";
-  PutFn put = find_format(h, format, false);
-  int status = put ? add_file(h, "dump") : 1;
+  int status = add_file(h, "dump");
   if (status) return status;
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);
   if (cli->ir || cli->format || !cli->bytecode)
-    put(h->program->ir, h->program->newest, NULL, &out);
+    put_of(dumps, cli->format)(h->program->ir, h->program->newest, NULL, &out);
   bool coded = !cli->bytecode || code_dump(h->program->code, &out, NULL);
   return write_whole(h, &out, coded);
 }
 
 static int graph_named(Host *h) {
   const Cli *cli = h->cli;
-  PutFn put = find_format(h, cli->format ? cli->format : "dot", true);
-  int status = put ? add_file(h, "graph") : 1;
+  int status = add_file(h, "graph");
   if (status) return status;
   const rly_function *entry;
   bool found = host_find_entry(h, &entry);
@@ -108,7 +76,8 @@ static int graph_named(Host *h) {
   if (!cli->entry) entry = NULL; /* that is @main, where there is one */
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);
-  put(h->program->ir, h->program->newest, (const Global *)entry, &out);
+  put_of(graphs, cli->format)(h->program->ir, h->program->newest,
+                              (const Global *)entry, &out);
   return write_whole(h, &out, true);
 }
 

@@ -23,6 +23,8 @@ typedef enum FlagKind {
   SET,
   LEVEL, /* the flag is the value: the last one counts */
   TEXT,
+  WORD,
+  LAST_WORD,
   FUNCTION,
   LIST,
   COUNT,
@@ -35,7 +37,6 @@ typedef enum FlagKind {
   LIMIT_COUNT,
   LIMIT_SECONDS,
   NUMBER,
-  COLOR
 } FlagKind;
 
 /* `field` is an offset in Cli, and `kind` says what type of field stands there:
@@ -98,14 +99,25 @@ static bool read_seconds(const char *text, double *out) {
   return end != text && !*end && *out > 0 && isfinite(*out);
 }
 
-static bool read_color(const char *text, ColorMode *out) {
-  static const char *const names[] = {"auto", "always", "never"};
-  for (int i = 0; i < 3; i++)
-    if (!strcmp(text, names[i])) {
-      *out = (ColorMode)i;
-      return true;
-    }
+/* The place of a word in a list such as "pad|drop|short", from 1 on. */
+static bool read_word(const char *list, const char *word, int *out) {
+  for (int i = 1; *list; i++) {
+    size_t len = strcspn(list, "|");
+    if (strlen(word) == len && !strncmp(list, word, len)) return *out = i, true;
+    list += len + (list[len] == '|');
+  }
   return false;
+}
+
+/* Prints the list "pad|drop|short" as "pad, drop or short". */
+static void print_words(FILE *out, const char *list) {
+  const char *separator = "";
+  while (*list) {
+    size_t len = strcspn(list, "|");
+    fprintf(out, "%s%.*s", separator, (int)len, list);
+    list += len + (list[len] == '|');
+    separator = strchr(list, '|') ? ", " : " or ";
+  }
 }
 
 static bool list_add(TextList *list, const char *text) {
@@ -114,7 +126,8 @@ static bool list_add(TextList *list, const char *text) {
   return true;
 }
 
-/* Describes the values of a kind of flag; NULL: any value. */
+/* Describes the values of a kind of flag; NULL: any value, or one of the words
+ * of the row. */
 static const char *const takes[] = {
     [COUNT] = "a whole number",
     [POSITIVE] = "a whole number, 1 or more",
@@ -126,7 +139,6 @@ static const char *const takes[] = {
     [LIMIT_COUNT] = "a whole number, 1 or more, or none",
     [LIMIT_SECONDS] = "seconds, such as 1.5, or none",
     [NUMBER] = "a number above 0",
-    [COLOR] = "auto, always or never",
     [LIST] = "at most 1024 of these",
 };
 
@@ -157,6 +169,8 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
     case SET: *(bool *)at = true; return true;
     case LEVEL: *(const char **)at = f->text; return true;
     case TEXT: *(const char **)at = value; return true;
+    case WORD:
+    case LAST_WORD: return read_word(f->value, value, at);
     case FUNCTION: *(const char **)at = value + (*value == '@'); return true;
     case LIST: return list_add(at, value);
     case COUNT: return read_count(value, at);
@@ -169,7 +183,6 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
     case LIMIT_BYTES:
     case LIMIT_COUNT:
     case LIMIT_SECONDS: return store_limit(f->kind, at, value);
-    case COLOR: return read_color(value, at);
   }
   return false;
 }
@@ -253,11 +266,12 @@ static bool unknown_flag(int command, const char *name, const char *word) {
   return false;
 }
 
-/* A flag with a text or a file name may be given once, since the first of two
- * values would be lost silently.  Other flags are settings, of which the last
- * one counts. */
+/* A flag with a text, a file name or a WORD may be given once, since the first
+ * of two values would be lost silently.  Other flags are settings, of which the
+ * last one counts. */
 static bool is_there(const Flag *f, const Cli *cli) {
   const void *at = (const char *)cli + f->field;
+  if (f->kind == WORD) return *(const int *)at != 0;
   return (f->kind == TEXT || f->kind == FUNCTION) && *(const char *const *)at;
 }
 
@@ -276,8 +290,10 @@ static bool parse_flag(int command, const char *name, int argc, char **argv,
   }
   if (is_there(f, cli)) return usage(name, "there can be only one", f->text);
   if (store(f, cli, value)) return true;
-  fprintf(stderr, "rly: `%s` takes %s, not `%s`\n", f->text, takes[f->kind],
-          value);
+  fprintf(stderr, "rly: `%s` takes ", f->text);
+  if (takes[f->kind]) fputs(takes[f->kind], stderr);
+  else print_words(stderr, f->value);
+  fprintf(stderr, ", not `%s`\n", value);
   return false;
 }
 

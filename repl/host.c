@@ -201,7 +201,7 @@ int terminal_width(void) {
 }
 
 bool use_color(const Cli *cli, FILE *stream) {
-  if (cli->color != COLOR_AUTO) return cli->color == COLOR_ALWAYS;
+  if (cli->color > COLOR_AUTO) return cli->color == COLOR_ALWAYS;
   const char *no = getenv("NO_COLOR"), *type = getenv("TERM");
   bool dumb = type && !strcmp(type, "dumb");
   return is_terminal(stream) && !(no && *no) && !dumb;

@@ -166,12 +166,8 @@ static bool read_flags(Opt *o) {
     host_usage(o->h, "%s", clash);
     return false;
   }
-  bool measured = cli->cost && !strcmp(cli->cost, "measured");
-  if (cli->cost && !measured && strcmp(cli->cost, "rows")) {
-    host_usage(o->h, "--cost is rows or measured");
-    return false;
-  }
-  if (measured && !(o->measurer = measurer_new(o->h->program))) {
+  if (cli->cost == COST_MEASURED &&
+      !(o->measurer = measurer_new(o->h->program))) {
     mem_raise_exhausted(o->h->program->mem);
     return false;
   }

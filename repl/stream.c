@@ -99,13 +99,8 @@ static bool fits_step(Stream *st, bool with_state) {
 
 /* pad is the default, because every step takes a whole frame. */
 static int find_tail(Stream *st) {
-  static const char *const names[] = {"pad", "drop", "short"};
-  const char *name = st->h->cli->tail ? st->h->cli->tail : "pad";
-  int i = 0;
-  while (i < 3 && strcmp(names[i], name)) i++;
-  if (i == 3)
-    return host_usage(st->h, "--tail is pad, drop or short, not %s", name);
-  st->tail = (Tail)i;
+  int tail = st->h->cli->tail;
+  st->tail = tail ? (Tail)tail : TAIL_PAD;
   for (size_t k = 0; k < st->feed_count; k++)
     if (st->tail == TAIL_SHORT && st->feeds[k].path && !st->feeds[k].shape.open)
       return refuse(st, "takes no short frame: its first dimension is fixed");

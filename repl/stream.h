@@ -39,7 +39,8 @@ bool is_archive(const char *path);
 
 /* --- Inputs -------------------------------------------------------------- */
 
-typedef enum Tail { TAIL_PAD, TAIL_DROP, TAIL_SHORT } Tail;
+/* The words of --tail, in the order that flags.def has. */
+typedef enum Tail { TAIL_PAD = 1, TAIL_DROP, TAIL_SHORT } Tail;
 
 /* The layout of a frame.  A rank-0 x is a row of one element. */
 typedef struct Shape {

@@ -112,8 +112,8 @@ gives(rly('fmt', '-w', scratch('lib.json')), 1, '', qr/fmt -w writes text/,
   'fmt -w does not put text into a .json');
 gives(rly('opt', '-O2', scratch('lib.json')), 0, qr/def \@twice/, '',
   'opt reads it');
-gives(rly('dump', '--format', 'yaml', scratch('p.rly')), 1, '', qr/no format/,
-  'there are no other formats');
+gives(rly('dump', '--format', 'yaml', scratch('p.rly')), 1, '',
+  qr/takes text, json, dot or html, not `yaml`/, 'there are no other formats');
 
 # --- Mistakes ---------------------------------------------------------------
 

@@ -77,8 +77,8 @@ is_deeply([map { $_->{label} } @{$entry->{regions}}], ['@tick'],
 my $reached = graph('--entry', 'main', $program);
 is_deeply([sort grep { /@/ } map { $_->{label} } @{$reached->{regions}}],
   ['@main', '@tick'], 'and those that it reaches');
-gives(rly('graph', '--format', 'text', $program), 1, '', qr/no format `text`/,
-  'a graph has no text');
+gives(rly('graph', '--format', 'text', $program), 1, '',
+  qr/takes dot, html or json, not `text`/, 'a graph has no text');
 
 gives(rly('graph', '--entry', 'non', $program), 1, '', qr/E0102/,
   'no such function');

@@ -11,9 +11,22 @@ static const Optimiser optimisers[] = {
 };
 enum { OPTIMISERS = sizeof optimisers / sizeof *optimisers };
 
+static const Schedule schedules[] = {
+    {"constant", "", "", .total = false},
+    {"cosine", "@cosine_rate(%step, %total, ", ", 0f64)", .total = true},
+    {"one-cycle", "@one_cycle_rate(%step, %total, ", ")", .total = true},
+};
+enum { SCHEDULES = sizeof schedules / sizeof *schedules };
+
 const Optimiser *optimiser_named(const char *name) {
   for (int i = 0; i < OPTIMISERS; i++)
     if (!strcmp(optimisers[i].name, name)) return &optimisers[i];
+  return NULL;
+}
+
+const Schedule *schedule_named(const char *name) {
+  for (int i = 0; i < SCHEDULES; i++)
+    if (!strcmp(schedules[i].name, name)) return &schedules[i];
   return NULL;
 }
 
@@ -133,14 +146,35 @@ static int find_optimizer(Plan *p) {
   if (*p->optimizer == '@' && closed) return 0;
   if (o && closed) return 0;
   Suggestion near = suggestion_for(p->optimizer);
-  for (int i = 0; i < OPTIMISERS; i++)
+  StrBuf names;
+  strbuf_init(&names, p->p->mem);
+  for (int i = 0; i < OPTIMISERS; i++) {
     suggestion_offer(&near, optimisers[i].name);
-  return host_usage(
+    strbuf_addf(&names, "%s, ", optimisers[i].name);
+  }
+  int status = host_usage(
       p->t->h,
-      "--optimizer %s: adam, adamw, sgd, rmsprop, adagrad, each "
-      "perhaps with (NAME=VALUE, ...), or @NAME of the file%s%s%s",
-      text, near.best ? "; did you mean `" : "", near.best ? near.best : "",
-      near.best ? "`?" : "");
+      "--optimizer %s: %seach perhaps with (NAME=VALUE, ...), or @NAME of the "
+      "file%s%s%s",
+      text, strbuf_text(&names), near.best ? "; did you mean `" : "",
+      near.best ? near.best : "", near.best ? "`?" : "");
+  strbuf_done(&names);
+  return status;
+}
+
+static int find_schedule(Plan *p) {
+  p->schedule = p->cli->schedule ? p->cli->schedule : "constant";
+  if (*p->schedule == '@' || schedule_named(p->schedule)) return 0;
+  StrBuf names;
+  strbuf_init(&names, p->p->mem);
+  for (int i = 0; i < SCHEDULES; i++)
+    strbuf_addf(&names, "%s, ", schedules[i].name);
+  int status = host_usage(p->t->h,
+                          "--schedule is %sor @NAME, a function (step, steps, "
+                          "rate) of the file; not %s",
+                          strbuf_text(&names), p->schedule);
+  strbuf_done(&names);
+  return status;
 }
 
 /* A function that gives the examples gives as many as the loss takes. */
@@ -159,5 +193,6 @@ int plan_find(Plan *p) {
   if (!status) status = find_weights(p);
   if (!status) status = find_examples(p);
   if (!status) status = find_optimizer(p);
-  return status ? status : check_examples(p);
+  if (!status) status = check_examples(p);
+  return status ? status : find_schedule(p);
 }

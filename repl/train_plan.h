@@ -20,6 +20,7 @@ typedef struct Plan {
   uint64_t size, shards, epochs;
   const char *optimizer; /* its name, without what stands in brackets */
   const char *given;     /* "beta1=0.8f64"; "" */
+  const char *schedule;  /* its name */
 } Plan;
 
 /* An optimiser of the library: NAME(weights) begins, NAME_step goes on. */
@@ -28,8 +29,17 @@ typedef struct Optimiser {
   double rate; /* PyTorch's default */
 } Optimiser;
 
+/* A schedule of the library: the rate of a step, as the text before and after
+ * the rate that --lr gives.  The text reads %step and, the number of all steps,
+ * %total. */
+typedef struct Schedule {
+  const char *name, *before, *after;
+  bool total; /* rates depend on the number of all steps */
+} Schedule;
+
 /* NULL: the library has none of that name. */
 const Optimiser *optimiser_named(const char *name);
+const Schedule *schedule_named(const char *name);
 /* An exit status after reporting that memory is out; 0: it is not. */
 int plan_if_out(const Plan *p);
 /* Finds all of it; 0, or an exit status after reporting what is missing. */

@@ -315,34 +315,24 @@ static void put_sum(Plan *p) {
              "}\n\n");
 }
 
-static int put_rate(Plan *p) {
+static void put_rate(Plan *p) {
   StrBuf *out = &p->t->text;
-  const char *name = p->cli->schedule ? p->cli->schedule : "constant";
+  const Schedule *known = schedule_named(p->schedule);
   strbuf_addf(out,
               "  let %%total = %llu * @train.per_epoch();\n  let %%rate = ",
               (unsigned long long)p->epochs);
   if (p->cli->warm_up)
     strbuf_addf(out, "@warm_up(%%step, %llu) * ",
                 (unsigned long long)p->cli->warm_up);
-  if (!strcmp(name, "cosine")) strbuf_add(out, "@cosine_rate(%step, %total, ");
-  else if (!strcmp(name, "one-cycle"))
-    strbuf_add(out, "@one_cycle_rate(%step, %total, ");
-  else if (*name == '@') strbuf_addf(out, "cast(%s(%%step, %%total, ", name);
-  else if (strcmp(name, "constant"))
-    return host_usage(p->t->h,
-                      "--schedule is constant, cosine, one-cycle, or @NAME, a "
-                      "function (step, steps, rate) of the file; not %s",
-                      name);
+  if (known) strbuf_add(out, known->before);
+  else strbuf_addf(out, "cast(%s(%%step, %%total, ", p->schedule);
   put_number(out, p->lr);
-  if (!strcmp(name, "cosine")) strbuf_add(out, ", 0f64)");
-  if (!strcmp(name, "one-cycle")) strbuf_add_char(out, ')');
-  if (*name == '@') strbuf_add(out, "), dtype=\"float64\")");
+  strbuf_add(out, known ? known->after : "), dtype=\"float64\")");
   strbuf_add(out, ";\n");
-  return 0;
 }
 
 /* The step: with one shard, of the batch; else of the sum over them. */
-static int put_step(Plan *p) {
+static void put_step(Plan *p) {
   StrBuf *out = &p->t->text;
   bool summed = p->shards > 1;
   if (summed) {
@@ -355,8 +345,7 @@ static int put_step(Plan *p) {
   strbuf_add(out,
              " -> (float64, float64, float64, int32) {\n"
              "  let %step = ref_read(@train.steps);\n");
-  int status = put_rate(p);
-  if (status) return status;
+  put_rate(p);
   strbuf_add(out, "  let %w = ref_read(@train.weights);\n");
   if (summed)
     strbuf_add(out,
@@ -392,7 +381,6 @@ static int put_step(Plan *p) {
              "  (%loss, %c.1, %rate, @train.size(%b))\n"
              "}\n\n");
   if (summed) put_sum(p);
-  return 0;
 }
 
 /* The step to come up to its gradients, which are neither clipped nor applied.
@@ -543,18 +531,18 @@ static int add_text(const Plan *p, size_t from) {
 static void put_settings(Plan *p) {
   StrBuf *out = &p->t->settings;
   const Cli *cli = p->cli;
-  const char *schedule = cli->schedule ? cli->schedule : "constant";
+  const Schedule *schedule = schedule_named(p->schedule);
   strbuf_addf(out, "--loss %s --batch %llu --shards %llu --seed %llu", p->loss,
               (unsigned long long)p->size, (unsigned long long)p->shards,
               (unsigned long long)cli->seed);
   strbuf_addf(out, " --optimizer %s --lr %.17g --schedule %s",
-              cli->optimizer ? cli->optimizer : "adam", p->lr, schedule);
+              cli->optimizer ? cli->optimizer : "adam", p->lr, p->schedule);
   strbuf_addf(out, " --warm-up %llu --clip %.17g --validate %.17g",
               (unsigned long long)cli->warm_up, cli->clip, cli->validate);
   if (p->batch)
     strbuf_addf(out, " --epoch-steps %llu",
                 (unsigned long long)cli->epoch_steps);
-  if (strcmp(schedule, "constant"))
+  if (!schedule || schedule->total)
     strbuf_addf(out, " --epochs %llu", (unsigned long long)p->epochs);
 }
 
@@ -573,8 +561,7 @@ int train_write(Training *t) {
   put_state(&p);
   put_batch_count(&p);
   put_batches(&p);
-  status = put_step(&p);
-  if (status) return status;
+  put_step(&p);
   put_look(&p);
   put_seen(&p);
   put_validation(&p);

@@ -150,10 +150,10 @@ static void list_settings(Repl *r) {
 
 /* `:set depth 5`, or `:set @n 40`, which is a cell. */
 static void run_set(Repl *r, const char *rest) {
-  const char *why;
+  char why[SETTINGS_WHY];
   if (!*rest) list_settings(r);
   else if (*rest == '@' || *rest == '%') state_run_set(r, rest);
-  else if (!settings_change(&r->settings, rest, &why))
+  else if (!settings_change(&r->settings, rest, why))
     repl_refuse("set", "%s", why);
 }
 

@@ -6,49 +6,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One row for each setting; `words` are its values by name, from 0 on. */
+/* One row for each setting: the numbers that it takes, and the words, which
+ * stand for 0 and 1. */
 static const struct Setting {
   const char *name;
   size_t at;
-  int least, most;
+  int least, most; /* most 0: it takes no number */
   const char *words[2];
-  const char *takes, *about;
+  const char *about;
 } table[] = {
-    {"depth",
-     offsetof(Settings, depth),
-     1,
-     20,
-     {NULL, NULL},
-     "depth takes 1 to 20",
-     "levels of a tree"},
-    {"rows",
-     offsetof(Settings, rows),
-     4,
-     100000,
-     {NULL, NULL},
-     "rows takes 4 to 100000",
-     "rows of a value"},
-    {"width",
-     offsetof(Settings, width),
-     20,
-     1000,
-     {"auto", NULL},
-     "width takes 20 to 1000, or auto: the terminal's",
-     "columns of a value"},
-    {"precision",
-     offsetof(Settings, precision),
-     1,
-     17,
-     {"all", NULL},
-     "precision takes 1 to 17, or all",
-     "significant digits of floats"},
-    {"pager",
-     offsetof(Settings, pager),
-     0,
-     -1,
-     {"off", "on"},
-     "pager takes on or off",
-     "for what is longer than the screen"},
+    {.name = "depth",
+     .at = offsetof(Settings, depth),
+     .least = 1,
+     .most = 20,
+     .about = "levels of a tree"},
+    {.name = "rows",
+     .at = offsetof(Settings, rows),
+     .least = 4,
+     .most = 100000,
+     .about = "rows of a value"},
+    {.name = "width",
+     .at = offsetof(Settings, width),
+     .least = 20,
+     .most = 1000,
+     .words = {"auto"},
+     .about = "columns of a value; auto: the terminal's"},
+    {.name = "precision",
+     .at = offsetof(Settings, precision),
+     .least = 1,
+     .most = 17,
+     .words = {"all"},
+     .about = "significant digits of floats"},
+    {.name = "pager",
+     .at = offsetof(Settings, pager),
+     .words = {"off", "on"},
+     .about = "for what is longer than the screen"},
 };
 enum { COUNT = sizeof table / sizeof *table };
 
@@ -56,6 +48,29 @@ const Settings settings_initial = {.depth = 12, .rows = 64, .pager = 1};
 
 static int *value_of(Settings *s, const struct Setting *row) {
   return (int *)((char *)s + row->at);
+}
+
+/* "width takes 20 to 1000, or auto", "pager takes off or on". */
+static void say_takes(const struct Setting *row, char why[SETTINGS_WHY]) {
+  char numbers[32] = "";
+  const char *first = row->words[0], *second = row->words[1];
+  if (row->most)
+    snprintf(numbers, sizeof numbers, "%d to %d%s", row->least, row->most,
+             first ? ", or " : "");
+  snprintf(why, SETTINGS_WHY, "%s takes %s%s%s%s", row->name, numbers,
+           first ? first : "", second ? " or " : "", second ? second : "");
+}
+
+/* "takes depth, rows, ...", all that can be set. */
+static void say_names(char why[SETTINGS_WHY]) {
+  size_t n = (size_t)snprintf(why, SETTINGS_WHY, "takes ");
+  for (int i = 0; i < COUNT; i++)
+    n += (size_t)snprintf(why + n, SETTINGS_WHY - n, "%s%s",
+                          i == 0          ? ""
+                          : i < COUNT - 1 ? ", "
+                                          : " or ",
+                          table[i].name);
+  snprintf(why + n, SETTINGS_WHY - n, ", or a cell's path and a value");
 }
 
 /* Reads a value; false: it is none. */
@@ -69,18 +84,16 @@ static bool read_value(const struct Setting *row, const char *text, int *out) {
   return true;
 }
 
-bool settings_change(Settings *s, const char *words, const char **why) {
+bool settings_change(Settings *s, const char *words, char why[SETTINGS_WHY]) {
   size_t n = strcspn(words, " =");
   const char *value = words + n + strspn(words + n, " =");
-  *why =
-      "takes depth, rows, width, precision or pager, or a cell's path and a "
-      "value";
   for (int i = 0; i < COUNT; i++) {
     const struct Setting *row = &table[i];
     if (strlen(row->name) != n || strncmp(row->name, words, n)) continue;
-    *why = row->takes;
+    say_takes(row, why);
     return read_value(row, value, value_of(s, row));
   }
+  say_names(why);
   return false;
 }
 

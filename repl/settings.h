@@ -14,10 +14,11 @@ typedef struct Settings {
 
 extern const Settings settings_initial;
 
-/* Changes a setting, `depth 5`, or shows all of them if `words` is empty.
- * False: there is no such setting, or the value is none of its own; *why is
- * what it takes. */
-bool settings_change(Settings *s, const char *words, const char **why);
+enum { SETTINGS_WHY = 128 };
+
+/* Changes a setting, `depth 5`.  False: there is no such setting, or it takes
+ * no such value; then `why` says what there is, or what it takes. */
+bool settings_change(Settings *s, const char *words, char why[SETTINGS_WHY]);
 /* The i-th setting as a line of text, into `line`; false: there is none. */
 bool settings_line(const Settings *s, int i, char line[80]);
 

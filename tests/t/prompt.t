@@ -240,14 +240,14 @@ session(":set depth 1\n(1, (2, ones(shape=[2, 2], dtype=\"int8\")))\n:set\n",
         "tuple of 2\n├─ 1\n└─ tuple of 2 values\n"
             . "depth      1       levels of a tree\n"
             . "rows       64      rows of a value\n"
-            . "width      auto    columns of a value\n"
+            . "width      auto    columns of a value; auto: the terminal's\n"
             . "precision  all     significant digits of floats\n"
             . "pager      on      for what is longer than the screen\n", '',
         ':set shows and changes settings');
 session(":set depth 21\n:set depth x\n:set pager\n:set tiefe 3\n", '', <<'END',
 :set: depth takes 1 to 20
 :set: depth takes 1 to 20
-:set: pager takes on or off
+:set: pager takes off or on
 :set: takes depth, rows, width, precision or pager, or a cell's path and a value
 END
         '... to what they take');

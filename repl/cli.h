@@ -20,44 +20,66 @@ enum { COST_ROWS = 1, COST_MEASURED };
 typedef struct Cli {
   rly_options limits;
   int color;
-  bool json, types, effects, statics, tail_calls, write, relay, functional,
-      stateful;
-  bool ir, bytecode, time, stats, profile;
-  bool interactive, no_startup, promote, shell, markdown, help, version;
-  const char *entry, *outputs, *eval, *trace, *startup;
-  const char *step, *init;
-  int tail, format, cost;
-  const char *save_state, *load_state, *carry, *reset_on;
-  const char *fold, *html, *rewrites, *pass, *strategy;
-  const char *passes, *print_before, *print_after;
-  const char *import_as;
-  bool import_test, external;
-  uint64_t opset;
+  bool json, help, version;
+  TextList words; /* the words that are not flags: files, arguments */
+  /* of several commands */
+  const char *entry, *eval, *output_path, *html;
+  const char *passes;
   const char *level; /* "-O2": the last one given; NULL: none */
+  int format;
+  uint64_t seed;
+  bool stateful, markdown;
+  TextList params, inputs, plugin, bind_shape, bind, rule;
+  /* of run and repl */
+  const char *outputs, *trace, *startup;
+  uint64_t repeat;
+  bool time, stats, profile, interactive, no_startup;
+  /* of check */
+  bool types, effects, statics, tail_calls;
+  /* of fmt */
+  bool write, relay, functional;
+  const char *pass;
+  TextList entries;
+  /* of dump */
+  bool ir, bytecode;
+  /* of import */
+  bool import_test;
+  TextList state;
+  /* of export */
+  bool external;
+  uint64_t opset;
+  /* of opt */
+  const char *print_before, *print_after, *reduce, *rewrites;
+  int cost;
+  bool saturate, fast_math, verify, bisect;
   bool dump_pipeline, print_changed, time_passes;
-  bool fast_math, verify, bisect;
-  const char *reduce;
-  const char *kept; /* of watch */
   double trial_timeout;
-  TextList state; /* of import */
-  TextList exec;  /* of opt */
-  TextList rules, rule;
-  uint64_t repeat, steps, port;
-  bool saturate; /* of opt */
-  uint64_t trials, seed;
+  TextList exec, rules;
+  /* of verify */
+  uint64_t trials;
   double budget;
-  double keep_over;
+  /* of test */
+  bool promote, shell;
   /* of train */
   uint64_t epochs, batch, epoch_steps, shards, warm_up, save_every, keep,
       patience;
   double lr, clip, validate;
   const char *loss, *optimizer, *schedule, *log;
-  bool resume, quiet, print, once, cells;
-  TextList params, inputs, breaks, plugin;
-  TextList bind_shape, bind;
-  TextList entries;                           /* of fmt */
-  TextList input, output, expect, frame, hop; /* of streams */
-  TextList words; /* the words that are not flags: files, arguments */
+  bool resume, quiet, print;
+  /* of step */
+  const char *strategy, *fold;
+  uint64_t steps;
+  TextList breaks;
+  /* of stream */
+  const char *step, *init, *save_state, *load_state, *carry, *reset_on;
+  int tail;
+  TextList input, output, expect, frame, hop;
+  /* of watch */
+  bool once, cells;
+  const char *kept;
+  double keep_over;
+  /* of serve-docs */
+  uint64_t port;
 } Cli;
 
 static inline int cli_level(const Cli *cli, int otherwise) {

@@ -15,7 +15,7 @@
 
 static const char *model_name(Host *h, const char *file) {
   const Cli *cli = h->cli;
-  if (cli->import_as) return cli->import_as;
+  if (cli->output_path) return cli->output_path;
   size_t stem = strlen(file);
   if (stem > 4 && !strcmp(file + stem - 4, ".rly")) stem -= 4;
   return arena_printf(&h->program->arena, "%.*s.onnx", (int)stem, file);

@@ -49,7 +49,7 @@ static bool is_imported(const char *path) {
  * an exit status. */
 static int check_files(Host *h, const char *model, const char *text,
                        const char *weights) {
-  if (!h->cli->import_as && !is_imported(text))
+  if (!h->cli->output_path && !is_imported(text))
     return host_usage(h,
                       "%s is there, and is no text of rly import: -o NAME says "
                       "how the program is to be called",
@@ -72,7 +72,7 @@ static int import_file(Host *h) {
   Arena *arena = &h->program->arena;
   size_t stem = strlen(path) - (path_is_model(path) ? 5 : 0);
   const char *name =
-      cli->import_as ? cli->import_as : arena_strndup(arena, path, stem);
+      cli->output_path ? cli->output_path : arena_strndup(arena, path, stem);
   const char *text = arena_printf(arena, "%s.rly", name);
   const char *weights = arena_printf(arena, "%s.safetensors", name);
   int refused = check_files(h, path, text, weights);

@@ -273,7 +273,7 @@ static int make_folder(Training *t) {
 
 /* FILE.rly has its runs in FILE.train, where the command is given. */
 static int name_folder(Training *t) {
-  t->folder = t->h->cli->import_as;
+  t->folder = t->h->cli->output_path;
   if (t->folder) return 0;
   const char *slash = strrchr(t->file, '/');
   const char *base = slash ? slash + 1 : t->file, *dot = strrchr(base, '.');

@@ -132,8 +132,11 @@ Cli *cli_new(int argc);
  * printing a usage error. */
 bool flags_parse(int command, const char *name, int argc, char **argv,
                  Cli *cli);
-/* The flags of a command, one a line, for help texts. */
+/* The flags of a command, for help texts. */
 void flags_print(FILE *out, int command);
+/* What a usage means, from a column on: beside a usage that took `printed`
+ * columns, or below one that is too long for that. */
+void help_print(FILE *out, int printed, int column, const char *help);
 
 typedef struct Host {
   size_t max_memory; /* bytes; never 0 */

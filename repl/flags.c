@@ -317,11 +317,19 @@ bool flags_parse(int command, const char *name, int argc, char **argv,
   return true;
 }
 
+void help_print(FILE *out, int printed, int column, const char *help) {
+  if (printed >= column) {
+    fputc('\n', out);
+    printed = 0;
+  }
+  fprintf(out, "%*s%s\n", column - printed, "", help);
+}
+
 void flags_print(FILE *out, int command) {
   for (int i = 0; i < FLAG_COUNT; i++) {
     const Flag *f = &flags[i];
     if (!(f->commands & command)) continue;
     int n = fprintf(out, "  %s %s", f->text, f->value ? f->value : "");
-    fprintf(out, "%*s%s\n", n < 24 ? 24 - n : 1, "", f->help);
+    help_print(out, n, 24, f->help);
   }
 }

@@ -69,7 +69,7 @@ static void help_all(void) {
       "  rly -e 'ITEMS'          evaluate and print");
   for (int i = 0; i < COMMAND_COUNT; i++) {
     int n = printf("  rly %s %s", commands[i].name, commands[i].words);
-    printf("%*s%s\n", n < 26 ? 26 - n : 1, "", commands[i].help);
+    help_print(stdout, n, 26, commands[i].help);
   }
   puts(
       "\nExit status: 0 fine, 1 refused, 2 run-time error, 3 a limit, "

@@ -19,6 +19,7 @@
 #include "repl/abbrev.h"
 #include "repl/pager.h"
 #include "repl/repl.h"
+#include "repl/user.h"
 
 typedef struct ReplCommand {
   const char *name;
@@ -109,15 +110,15 @@ static char *read_file(const char *path) {
 }
 
 /* Takes an entry from the user's editor, which starts with the text of the last
- * entry.  The file is made by mkstemps(), which creates it for this user alone;
- * the name consists of letters and digits, so putting the path in '...' for the
- * shell is safe.  $VISUAL and $EDITOR may hold options ("code -w"), which is
+ * entry.  The file is made by mkstemps(), which creates it for this user alone.
+ * $VISUAL and $EDITOR may hold options ("code -w"), which is
  * why the shell splits the command.  An editor that fails, or whose text is
  * blank, enters nothing. */
 static void run_edit(Repl *r, const char *rest) {
   (void)rest;
   if (!repl_may(r, "edit", "files")) return;
-  char path[] = "/tmp/rly-edit-XXXXXX.rly";
+  char path[USER_PATH_MAX];
+  user_temporary("rly-edit-XXXXXX.rly", path);
   int fd = mkstemps(path, 4);
   pager_stop();
   if (fd < 0) {
@@ -130,9 +131,10 @@ static void run_edit(Repl *r, const char *rest) {
   const char *editor = getenv("VISUAL");
   if (!editor || !*editor) editor = getenv("EDITOR");
   if (!editor || !*editor) editor = "vi";
-  char command[4200];
-  int n = snprintf(command, sizeof command, "%s '%s'", editor, path);
-  ok = ok && n < (int)sizeof command && system(command) == 0;
+  char *command = NULL;
+  ok = ok && asprintf(&command, "%s %s", editor, path) >= 0 &&
+       system(command) == 0;
+  free(command);
   char *text = ok ? read_file(path) : NULL;
   unlink(path);
   if (!ok) repl_refuse("edit", "the editor failed, so nothing is entered");

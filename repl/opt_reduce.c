@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "repl/opt_reduce.h"
+#include "repl/user.h"
 
 /* A trial may take so many times as long as the first run of the command. */
 enum { TRIAL_TIMES = 10, TRIAL_LEAST = 10 /* seconds */ };
@@ -243,17 +244,17 @@ static bool reduce(Reduce *r) {
 }
 
 bool opt_reduce(Opt *o, Version *v) {
-  const char *folder = getenv("TMPDIR");
-  StrBuf file, command;
-  strbuf_init(&file, o->out.mem);
+  char path[USER_PATH_MAX];
+  StrBuf command;
   strbuf_init(&command, o->out.mem);
-  strbuf_addf(&file, "%s/rly-reduce-XXXXXX.rly", folder ? folder : "/tmp");
-  char *path = (char *)strbuf_text(&file);
+  user_temporary("rly-reduce-XXXXXX.rly", path);
   int fd = mkstemps(path, 4);
   bool ok = fd >= 0;
-  if (!ok)
+  if (!ok) {
+    *strrchr(path, '/') = '\0';
     diag_error(o->h->program->ir->diags, E0506, SPAN_NONE,
-               "no file can be made in %s", folder ? folder : "/tmp");
+               "no file can be made in %s", path);
+  }
   if (ok) {
     close(fd);
     put_file(o->h->cli->reduce, path, &command);
@@ -271,6 +272,5 @@ bool opt_reduce(Opt *o, Version *v) {
     unlink(path);
   }
   strbuf_done(&command);
-  strbuf_done(&file);
   return ok;
 }

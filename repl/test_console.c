@@ -197,7 +197,8 @@ char *console_command(const char *folder, const char *command, double timeout) {
 }
 
 char *console_session(const char *folder, const char *entries, double timeout) {
-  char path[] = "/tmp/rly-session-XXXXXX";
+  char path[USER_PATH_MAX];
+  user_temporary("rly-session-XXXXXX", path);
   int fd = mkstemp(path);
   if (fd < 0) return NULL;
   size_t len = strlen(entries);
@@ -233,7 +234,9 @@ static bool link_all(const char *folder) {
 }
 
 char *console_folder_new(void) {
-  char *folder = strdup("/tmp/rly-page-XXXXXX");
+  char path[USER_PATH_MAX];
+  user_temporary("rly-page-XXXXXX", path);
+  char *folder = strdup(path);
   if (!folder || !mkdtemp(folder)) {
     free(folder);
     return NULL;

@@ -7,9 +7,12 @@
  * counts as not set.  Where HOME is not absolute either, there is no place, and
  * the program does without.
  *
+ * Temporary files go to $TMPDIR, or to /tmp.
+ *
  * Linux tells in /proc where the program is. */
 #include "repl/user.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +62,25 @@ bool user_config_file(const char *name, char path[USER_PATH_MAX]) {
   if (!folder("XDG_CONFIG_HOME", ".config", path)) return false;
   add_name(path, name);
   return true;
+}
+
+/* An absolute path without a character that the shell splits or expands. */
+static bool is_plain_folder(const char *path) {
+  if (!path || *path != '/') return false;
+  for (; *path; path++)
+    if (!isalnum((unsigned char)*path) && !strchr("/._-+,:@%=", *path) &&
+        (unsigned char)*path < 0x80)
+      return false;
+  return true;
+}
+
+/* A TMPDIR that is not plain counts as not set, since temporary files are named
+ * in commands of the shell. */
+void user_temporary(const char *name, char path[USER_PATH_MAX]) {
+  const char *folder = getenv("TMPDIR");
+  if (!is_plain_folder(folder) || strlen(folder) > USER_PATH_MAX - NAME_MOST)
+    folder = "/tmp";
+  snprintf(path, USER_PATH_MAX, "%s/%s", folder, name);
 }
 
 bool own_folder(char path[USER_PATH_MAX]) {

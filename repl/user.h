@@ -1,5 +1,5 @@
-/* Where the user's own files are, by the XDG base directories, and where the
- * program is. */
+/* Where the user's own files are, by the XDG base directories, where temporary
+ * ones go, and where the program is. */
 #ifndef REPL_USER_H
 #define REPL_USER_H
 
@@ -12,6 +12,9 @@ enum { USER_PATH_MAX = 4096 };
  * False when nothing says where it should be. */
 bool user_state_file(const char *name, bool make, char path[USER_PATH_MAX]);
 bool user_config_file(const char *name, char path[USER_PATH_MAX]);
+/* $TMPDIR/NAME or /tmp/NAME, for mkstemp() and its kin.  The path of a `name`
+ * of letters, digits, `-`, `_` and `.` is a word of the shell as it is. */
+void user_temporary(const char *name, char path[USER_PATH_MAX]);
 /* The folder that this program itself is in. */
 bool own_folder(char path[USER_PATH_MAX]);
 

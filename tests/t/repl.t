@@ -336,6 +336,18 @@ gives(rly({in => "let %x = 3;\n%x + 1 // four\n1 / 0\n%z\n"
       0, qr/^4\n42\n2\n[\d.e+-]+ .s\n4\nmin .*median .*calls\)\n\z/,
       qr/E0602.*E0101.*File exists/s, ':save, :edit, :time, :reload, :bench');
 gives(rly('run', $saved), 0, "4\n", '', 'what was saved runs');
+{
+  my $folder = scratch('temporary');
+  mkdir $folder or die;
+  local $ENV{VISUAL} = 'echo';
+  for (["\Q$folder\E", $folder], ["/tmp", "$folder/a b"], ["/tmp", 'below']) {
+    my ($in, $given) = @$_;
+    local $ENV{TMPDIR} = $given;
+    gives(rly({in => ":edit\n"}, 'repl'), 0, qr{^$in/rly-edit-\w{6}\.rly\n\z}, '',
+          "the editor's file is in $in for TMPDIR=$given");
+  }
+  is_deeply([glob "$folder/*"], [], '... and removed');
+}
 my $point = scratch('point.rly');
 gives(rly({in => "type P { P(x: int32) }\nlet %p = P(4);\n%p.x\n"
                . ":save $point\n"}, 'repl'), 0, "4\n", '', 'a field');

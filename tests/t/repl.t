@@ -343,8 +343,8 @@ gives(rly('run', $saved), 0, "4\n", '', 'what was saved runs');
   for (["\Q$folder\E", $folder], ["/tmp", "$folder/a b"], ["/tmp", 'below']) {
     my ($in, $given) = @$_;
     local $ENV{TMPDIR} = $given;
-    gives(rly({in => ":edit\n"}, 'repl'), 0, qr{^$in/rly-edit-\w{6}\.rly\n\z}, '',
-          "the editor's file is in $in for TMPDIR=$given");
+    gives(rly({in => ":edit\n"}, 'repl'), 0,
+          qr{^$in/rly-edit-\w{6}\.rly\n\z}, '', "the editor's file is in $in for TMPDIR=$given");
   }
   is_deeply([glob "$folder/*"], [], '... and removed');
 }

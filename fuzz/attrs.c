@@ -32,6 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "include/rly.h"
 #include "kernels/isa.h"
 #include "ops/ops.h"
@@ -56,12 +57,9 @@ typedef struct Random {
   uint64_t state;
 } Random;
 
-/* splitmix64, from 0 to n - 1. */
+/* From 0 to n - 1. */
 static int64_t below(Random *r, int64_t n) {
-  uint64_t z = r->state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return (int64_t)((z ^ z >> 31) % (uint64_t)n);
+  return (int64_t)(splitmix64(&r->state) % (uint64_t)n);
 }
 
 /* A number from the list, give or take two: the places where 32 or 64 bits

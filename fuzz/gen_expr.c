@@ -16,18 +16,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
+
 enum { DEPTH_MAX = 14, LEAF_DEPTH = 18 };
 
-/* --- Chance (splitmix64) ------------------------------------------------ */
+/* --- Chance -------------------------------------------------------------- */
 
-/* One of our own, since rand() differs from system to system, and a seed that
- * was reported on one machine has to give the same program on another. */
-uint64_t gen_next(Gen *g) {
-  uint64_t z = g->random += 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
+/* Not rand(), which differs from system to system: a seed that was reported on
+ * one machine has to give the same program on another. */
+uint64_t gen_next(Gen *g) { return splitmix64(&g->random); }
 
 /* Chooses by weight, and again where the production does not apply; NULL after
  * twelve tries, then a leaf serves.  Asking each production first whether it

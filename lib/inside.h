@@ -13,6 +13,7 @@
 #include "base/html.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/random.h"
 #include "base/system.h"
 #include "base/utf8.h"
 #include "data/data.h"

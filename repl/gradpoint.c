@@ -14,16 +14,8 @@ enum {
   LEVELS_MOST = 60
 };
 
-/* splitmix64 (Steele, Lea and Flood, 2014) */
-static uint64_t next(Point *pt) {
-  uint64_t z = pt->chance += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-
 double point_chance(Point *pt, double low, double high) {
-  return low + (high - low) * (double)(next(pt) >> 11) * 0x1p-53;
+  return low + (high - low) * (double)(splitmix64(&pt->chance) >> 11) * 0x1p-53;
 }
 
 void put_number(StrBuf *out, double x) {
@@ -64,9 +56,10 @@ static void put_element(Point *pt, DType dtype, const char *path) {
     VEC_PUSH(&pt->pieces, (Piece){.kind = PIECE_SLOT, .slot = pt->slots.len});
     VEC_PUSH(&pt->slots, slot);
   } else if (dtype == DT_BOOL) {
-    put(pt, next(pt) & 1 ? "True" : "False");
+    put(pt, splitmix64(&pt->chance) & 1 ? "True" : "False");
   } else {
-    put(pt, arena_printf(&pt->arena, "%d", (int)(next(pt) % 2) + 1));
+    put(pt,
+        arena_printf(&pt->arena, "%d", (int)(splitmix64(&pt->chance) % 2) + 1));
   }
 }
 
@@ -139,13 +132,13 @@ static bool leads_back(const Ctor *ctor) {
 }
 
 static const Ctor *draw_ctor(Point *pt, const Adt *adt, int level) {
-  Point level_draws = {.chance = pt->seed * 64 + (uint64_t)level};
-  int first = (int)(next(&level_draws) % (uint64_t)adt->ctor_count);
+  uint64_t level_draws = pt->seed * 64 + (uint64_t)level;
+  int first = (int)(splitmix64(&level_draws) % (uint64_t)adt->ctor_count);
   for (int i = 0; level >= LEVELS_DRAWN && i < adt->ctor_count; i++) {
     const Ctor *ctor = &adt->ctors[(first + i) % adt->ctor_count];
     if (!leads_back(ctor)) return ctor;
   }
-  /* What has floats tells more than what has none. */
+  /* At the top, avoid a constructor without fields: it has no derivative. */
   if (level == 0 && adt->ctors[first].field_count == 0)
     first = (first + 1) % adt->ctor_count;
   return &adt->ctors[first];

@@ -3,16 +3,12 @@
 
 #include <string.h>
 
+#include "base/random.h"
 #include "ir/walk.h"
 
 /* --- Chance --------------------------------------------------------------- */
 
-uint64_t rng_next(Rng *r) {
-  uint64_t z = r->state += 0x9E3779B97F4A7C15u;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-  return z ^ z >> 31;
-}
+uint64_t rng_next(Rng *r) { return splitmix64(&r->state); }
 
 int rng_below(Rng *r, int n) { return (int)(rng_next(r) % (uint64_t)n); }
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -29,12 +30,9 @@ static inline void unit_mem_done(Mem *m) {
   mem_done(m);
 }
 
-/* Numbers that look random and are the same in every run (splitmix64). */
+/* Numbers by chance, the same in every run. */
 static inline uint64_t unit_random(uint64_t *state) {
-  uint64_t z = *state += 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
+  return splitmix64(state);
 }
 
 /* Runs `scenario` with the first, second, ... allocation failing until one run

@@ -245,6 +245,8 @@ int terminal_width(void);
 
 /* --- What several commands print ------------------------------------------ */
 
+/* Sorts what each of n runs took, the fastest first. */
+void sort_times(size_t n, double *times);
 /* Prints an operator (false after saying that there is none of that name), and
  * the list of operators: those whose name or alias has this beginning, or else
  * this part; "": all.  False after saying that there are none. */

@@ -28,11 +28,6 @@ void measure_time(Repl *r, const char *rest) {
   puts("");
 }
 
-static int by_size(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The function to call: either the function that `expr` names, or a function of
  * no parameters over `expr`, which is first evaluated by itself, so that its
  * mistakes are told as what was written.  NULL after reporting.  The function
@@ -72,7 +67,7 @@ void measure_bench(Repl *r, const char *expr) {
   rly_value_free(f);
   host_report(r->host);
   if (status != RLY_OK) return;
-  qsort(times, (size_t)n, sizeof *times, by_size);
+  sort_times((size_t)n, times);
   print_seconds("min ", times[0]);
   print_seconds(", median ", times[n / 2]);
   printf(" (%d calls)\n", n);

@@ -269,10 +269,14 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+void sort_times(size_t n, double *times) {
+  qsort(times, n, sizeof *times, by_size);
+}
+
 /* On stderr, so that the output of the program stays its own; a tab between the
  * columns is for cut(1) and awk(1). */
 static void print_times(double *ms, uint64_t n) {
-  qsort(ms, n, sizeof *ms, by_size);
+  sort_times(n, ms);
   fprintf(stderr, "min\t%.4f ms\nmedian\t%.4f ms\n", ms[0], ms[n / 2]);
 }
 

@@ -344,7 +344,8 @@ gives(rly('run', $saved), 0, "4\n", '', 'what was saved runs');
     my ($in, $given) = @$_;
     local $ENV{TMPDIR} = $given;
     gives(rly({in => ":edit\n"}, 'repl'), 0,
-          qr{^$in/rly-edit-\w{6}\.rly\n\z}, '', "the editor's file is in $in for TMPDIR=$given");
+          qr{^$in/rly-edit-\w{6}\.rly\n\z}, '',
+          "the editor's file is in $in for TMPDIR=$given");
   }
   is_deeply([glob "$folder/*"], [], '... and removed');
 }

@@ -138,7 +138,7 @@ static int check_file(Host *h, const char *path) {
  * diagnostics of its own.  Returns the exit status. */
 static int check_one(const Cli *cli, const char *path) {
   Host h;
-  if (!host_init(&h, cli)) return 3;
+  if (!host_init(&h, cli)) return EXIT_LIMIT;
   int status = !host_plugins(&h) ? 1
                : path            ? check_file(&h, path)
                                  : host_usage(&h, "check needs a file");

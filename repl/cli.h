@@ -12,6 +12,15 @@ typedef struct TextList {
   int count;
 } TextList;
 
+/* Exit statuses, on which scripts depend; 0: all went well. */
+typedef enum ExitStatus {
+  EXIT_REFUSED = 1,      /* of the program or of the command line; or what was
+                            to be checked does not hold */
+  EXIT_RUNTIME = 2,      /* a run-time error, or output that was not written */
+  EXIT_LIMIT = 3,        /* a limit was hit, such as that of memory */
+  EXIT_INTERRUPTED = 130 /* as a shell says it: 128 + SIGINT */
+} ExitStatus;
+
 /* The words of --color and --cost, in the order that flags.def has. */
 enum { COLOR_AUTO = 1, COLOR_ALWAYS, COLOR_NEVER };
 enum { COST_ROWS = 1, COST_MEASURED };
@@ -161,7 +170,7 @@ int host_run(const Cli *cli, int (*work)(Host *h));
 /* What limits a host has: those of the flags, and for memory always one. */
 rly_options host_limits(const Cli *cli);
 /* The two ends of host_run().  host_init() returns false after saying why; the
- * exit status is then 3. */
+ * exit status is then EXIT_LIMIT. */
 bool host_init(Host *h, const Cli *cli);
 void host_done(Host *h);
 /* Loads the files of --plugin (plugin.c); false after reporting. */
@@ -179,7 +188,8 @@ void host_give(const Host *h, rly_program *p);
  * program is out of memory. */
 void host_program_free(Host *h, rly_program *p);
 
-/* Memory ran out while something was made of the program: reports it; 3. */
+/* Memory ran out while something was made of the program: reports it;
+ * EXIT_LIMIT. */
 int host_out_of_memory(Host *h);
 /* The exit status for a result of the API. */
 int exit_status(rly_status status);
@@ -188,9 +198,9 @@ int exit_status(rly_status status);
 void host_report(Host *h);
 /* The same, but always to stderr: warnings beside a result on stdout. */
 void host_report_aside(Host *h);
-/* Reports that the program has no such function; returns the exit status 1. */
+/* Reports that the program has no such function; EXIT_REFUSED. */
 int host_no_function(Host *h, const char *name);
-/* Reports a usage error; returns the exit status 1. */
+/* Reports a usage error; EXIT_REFUSED. */
 int host_usage(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The whole of stdin, owned; NULL after reporting. */
@@ -231,7 +241,8 @@ void host_write(void *host, const char *text, size_t len);
 rly_status host_put(Host *h, rly_value *value);
 /* The same within a run, which does the reporting. */
 void host_show(void *host, rly_value *value);
-/* Flushes stdout: `status`, or 2 when output could not be written. */
+/* Flushes stdout: `status`, or EXIT_RUNTIME when output could not be written.
+ */
 int host_finish(Host *h, int status);
 /* Says that the write which failed with this errno was to stdout. */
 void host_say_unwritten(int error);

@@ -342,7 +342,7 @@ static int doc(Host *h) {
     else if (find_definition(h->program, name, &d)) add_section(&page, &d);
     else say_unknown(h->program, name), found = false;
   }
-  return found ? 0 : 1;
+  return found ? 0 : EXIT_REFUSED;
 }
 
 int command_doc(const Cli *cli) { return host_run(cli, doc); }

@@ -72,7 +72,7 @@ static int graph_named(Host *h) {
   const rly_function *entry;
   bool found = host_find_entry(h, &entry);
   host_report(h);
-  if (!found) return 1;
+  if (!found) return EXIT_REFUSED;
   if (!cli->entry) entry = NULL; /* that is @main, where there is one */
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);

@@ -166,5 +166,5 @@ bool explain(const char *word) {
 
 int command_explain(const Cli *cli) {
   if (!cli->words.count) return list_codes();
-  return explain(cli->words.items[0]) ? 0 : 1;
+  return explain(cli->words.items[0]) ? 0 : EXIT_REFUSED;
 }

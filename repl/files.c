@@ -35,7 +35,7 @@ static bool same_file(const FileEnd *a, const FileEnd *b) {
 int files_add(Files *p, Host *h, const char *path, const char *what,
               bool written) {
   if (!p->all) p->all = calloc(FILES_MAX, sizeof *p->all);
-  if (!p->all || p->count == FILES_MAX) return 3;
+  if (!p->all || p->count == FILES_MAX) return EXIT_LIMIT;
   FileEnd next = end_of(path, what, written);
   for (size_t i = 0; i < p->count; i++) {
     const FileEnd *old = &p->all[i];

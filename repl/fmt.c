@@ -84,7 +84,7 @@ static int format_unit(Host *h, const char *path, const Unit *unit) {
                         ? checks_back(h, path, unit, &out)
                         : RLY_REFUSED;
   int status = exit_status(said);
-  if (said == RLY_OK && !put_text(h, path, &out)) status = 2;
+  if (said == RLY_OK && !put_text(h, path, &out)) status = EXIT_RUNTIME;
   strbuf_done(&out);
   return status;
 }
@@ -110,14 +110,14 @@ static void second_end(Host *h, rly_program *first) {
  * places in the file, so it goes by another name. */
 static int format_functional(Host *h, const char *path, const Unit *unit) {
   rly_program *first;
-  if (!second_begin(h, &first)) return 1;
+  if (!second_begin(h, &first)) return EXIT_REFUSED;
   StrBuf text;
   strbuf_init(&text, first->ir->mem);
   unit_print(first->ir, unit, &text);
   unit = program_parse_text(h->program, "<functional>", strbuf_text(&text),
                             text.len);
   if (unit) unit = pass_run(h->program->ir, (Unit *)unit, pass_find("relay"));
-  int status = unit ? format_unit(h, path, unit) : 1;
+  int status = unit ? format_unit(h, path, unit) : EXIT_REFUSED;
   strbuf_done(&text);
   second_end(h, first);
   return status;
@@ -155,7 +155,7 @@ static Unit *read_again(Host *h, const char *path, const StrBuf *text) {
 static int format_lets(Host *h, const char *path, const Unit *unit,
                        const PassInfo *pass, DiagsMark before) {
   rly_program *first;
-  if (!second_begin(h, &first)) return 1;
+  if (!second_begin(h, &first)) return EXIT_REFUSED;
   DiagsMark after = diags_mark(first->ir->diags);
   StrBuf text;
   strbuf_init(&text, first->ir->mem);
@@ -163,7 +163,7 @@ static int format_lets(Host *h, const char *path, const Unit *unit,
   Unit *lets = read_again(h, path, &text);
   if (lets) lets = pass_run(h->program->ir, lets, pass);
   diags_return(first->ir->diags, lets ? before : after);
-  int status = lets ? format_passed(h, path, lets) : 1;
+  int status = lets ? format_passed(h, path, lets) : EXIT_REFUSED;
   strbuf_done(&text);
   second_end(h, first);
   return status;
@@ -184,7 +184,7 @@ static int format_by(Host *h, const char *path, Unit *unit,
 static int format_data(Host *h, const char *path, Unit *unit,
                        const PassInfo *pass, DiagsMark before, Tried tried) {
   rly_program *first;
-  if (!second_begin(h, &first)) return 1;
+  if (!second_begin(h, &first)) return EXIT_REFUSED;
   DiagsMark after = diags_mark(first->ir->diags);
   StrBuf text;
   strbuf_init(&text, first->ir->mem);
@@ -193,7 +193,7 @@ static int format_data(Host *h, const char *path, Unit *unit,
   if (data) unit_print_checked(first->ir, data, &text);
   Unit *own = data ? read_again(h, path, &text) : NULL;
   tried.data = true;
-  int status = own ? format_by(h, path, own, pass, tried) : 1;
+  int status = own ? format_by(h, path, own, pass, tried) : EXIT_REFUSED;
   if (status < 2) diags_return(first->ir->diags, status ? after : before);
   strbuf_done(&text);
   second_end(h, first);
@@ -206,13 +206,13 @@ static int format_data(Host *h, const char *path, Unit *unit,
 static int format_stores(Host *h, const char *path, Unit *unit,
                          const PassInfo *pass, DiagsMark before, Tried tried) {
   rly_program *first;
-  if (!second_begin(h, &first)) return 1;
+  if (!second_begin(h, &first)) return EXIT_REFUSED;
   tried.stores = true;
   diags_return(first->ir->diags, before);
   const Unit *stored = pass_run(first->ir, unit, pass_find("stores"));
   Unit *own = stored ? unit_new(h->program->ir, unit->source) : NULL;
   if (own) unit_share(own, stored);
-  int status = own ? format_by(h, path, own, pass, tried) : 1;
+  int status = own ? format_by(h, path, own, pass, tried) : EXIT_REFUSED;
   second_end(h, first);
   return status;
 }
@@ -222,7 +222,7 @@ static int format_by(Host *h, const char *path, Unit *unit,
                      const PassInfo *pass, Tried tried) {
   Program *p = h->program->ir;
   bool lets = pass->lets && unit->has_graph;
-  if (lets && !unit_check(p, unit)) return 1;
+  if (lets && !unit_check(p, unit)) return EXIT_REFUSED;
   DiagsMark mark = diags_mark(p->diags);
   Unit *made = pass_run(p, unit, pass);
   if (made) return format_passed(h, path, made);
@@ -230,13 +230,13 @@ static int format_by(Host *h, const char *path, Unit *unit,
     return format_stores(h, path, unit, pass, mark, tried);
   if (pass->stores && unit->loses_function && !tried.data)
     return format_data(h, path, unit, pass, mark, tried);
-  return lets ? format_lets(h, path, unit, pass, mark) : 1;
+  return lets ? format_lets(h, path, unit, pass, mark) : EXIT_REFUSED;
 }
 
 static int format_file(Host *h, const char *path, const PassInfo *pass) {
   bool named = strcmp(path, "-") != 0;
   Unit *unit = named ? program_parse_file(h->program, path) : parse_stdin(h);
-  if (!unit) return 1;
+  if (!unit) return EXIT_REFUSED;
   if (h->cli->write && unit_is_of_json(h->program->ir, unit))
     return host_usage(h, "fmt -w writes text, and %s is JSON", path);
   if (!pass) return format_unit(h, path, unit);
@@ -254,7 +254,7 @@ static int format_files(Host *h) {
                      : h->cli->stateful   ? "stateful"
                                           : h->cli->pass;
   const PassInfo *pass = name ? named_pass(h, name) : NULL;
-  if (name && !pass) return 1;
+  if (name && !pass) return EXIT_REFUSED;
   if (h->cli->entries.count && !(pass && pass->entries))
     return host_usage(h, "--entry goes with --functional or --stateful");
   if (pass && pass->bound)

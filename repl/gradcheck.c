@@ -637,13 +637,14 @@ static int check_all(Host *h, Check *c, const Narrow *narrow) {
       if (c->limit || mem_exhausted(p->mem)) break;
       print_verdict(c, g->name->text, v, first);
       first = false;
-      if (v == WRONG || (v == PASSED_OVER && h->cli->entry)) status = 1;
+      if (v == WRONG || (v == PASSED_OVER && h->cli->entry))
+        status = EXIT_REFUSED;
     }
-  if (print_narrow(c, narrow, &first)) status = 1;
+  if (print_narrow(c, narrow, &first)) status = EXIT_REFUSED;
   if (h->cli->json) host_write(h, "]}\n", 3);
   if (mem_exhausted(p->mem) || (c->limit && !h->said))
     return host_out_of_memory(h);
-  if (c->limit) return 3;
+  if (c->limit) return EXIT_LIMIT;
   if (first && h->cli->entry) return host_no_function(h, h->cli->entry);
   return status;
 }

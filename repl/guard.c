@@ -43,7 +43,7 @@ static void end_process(void *unused) {
   n = strlen(text);
   ssize_t written = write(STDERR_FILENO, text, n);
   (void)written;
-  _exit(3);
+  _exit(EXIT_LIMIT);
 }
 
 void guard_begin(const Cli *cli, const char *doing) {

@@ -254,44 +254,42 @@ void host_say_unwritten(int error) {
 }
 
 /* Reports a failure to write.  A status that says more (refused, run-time
- * error) is not replaced; 130 is, when it was not the user who interrupted but
- * give_up_writing(). */
+ * error) is not replaced; EXIT_INTERRUPTED is, where not the user interrupted
+ * but give_up_writing(). */
 int host_finish(Host *h, int status) {
-  if (status == 3 && !h->said) fputs("rly: out of memory\n", stderr);
+  if (status == EXIT_LIMIT && !h->said) fputs("rly: out of memory\n", stderr);
   errno = 0;
   if (fflush(stdout) || ferror(stdout)) give_up_writing(h);
-  bool stopped = status == 130 && !interrupted;
+  bool stopped = status == EXIT_INTERRUPTED && !interrupted;
   if (!h->write_error || (status && !stopped)) return status;
   host_say_unwritten(h->write_error);
-  return 2;
+  return EXIT_RUNTIME;
 }
 
 /* program_failed() reports E0701 with the sizes and clears `exhausted`. */
 int host_out_of_memory(Host *h) {
   program_failed(h->program, RLY_OK);
   host_report(h);
-  return 3;
+  return EXIT_LIMIT;
 }
 
 int host_run(const Cli *cli, int (*work)(Host *h)) {
   Host h;
-  if (!host_init(&h, cli)) return 3;
-  int status = host_finish(&h, host_plugins(&h) ? work(&h) : 1);
+  if (!host_init(&h, cli)) return EXIT_LIMIT;
+  int status = host_finish(&h, host_plugins(&h) ? work(&h) : EXIT_REFUSED);
   host_done(&h);
   return status;
 }
 
 /* --- Diagnostics -------------------------------------------------------- */
 
-/* 0 done, 1 refused, 2 run-time error, 3 a limit, 130 interrupted, as a shell
- * counts a process that died of SIGINT (128 + 2). */
 int exit_status(rly_status status) {
   switch (status) {
     case RLY_OK: return 0;
-    case RLY_RUNTIME: return 2;
-    case RLY_LIMIT: return 3;
-    case RLY_INTERRUPTED: return 130;
-    default: return 1;
+    case RLY_RUNTIME: return EXIT_RUNTIME;
+    case RLY_LIMIT: return EXIT_LIMIT;
+    case RLY_INTERRUPTED: return EXIT_INTERRUPTED;
+    default: return EXIT_REFUSED;
   }
 }
 
@@ -351,7 +349,7 @@ void host_report_aside(Host *h) { report(h, false); }
 int host_no_function(Host *h, const char *name) {
   program_no_function(h->program->ir, NULL, name);
   host_report(h);
-  return 1;
+  return EXIT_REFUSED;
 }
 
 int host_usage(Host *h, const char *format, ...) {
@@ -362,5 +360,5 @@ int host_usage(Host *h, const char *format, ...) {
   va_end(args);
   rly_diagnostic_add(h->cx, "E0506", message);
   host_report(h);
-  return 1;
+  return EXIT_REFUSED;
 }

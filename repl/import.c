@@ -439,7 +439,7 @@ static int import_tests(Host *h) {
   }
   VEC_DONE(&t.tallies);
   arena_done(&t.arena);
-  return t.passed == t.all ? 0 : 1;
+  return t.passed == t.all ? 0 : EXIT_REFUSED;
 }
 
 static int import_main(Host *h) {

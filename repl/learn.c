@@ -620,9 +620,9 @@ static void list_lessons(Progress *p, const Page *pages, int current) {
 
 static int teach(const Cli *cli, Lesson *l) {
   Host h;
-  if (!host_init(&h, cli)) return 3;
+  if (!host_init(&h, cli)) return EXIT_LIMIT;
   rly_session *s = host_session(&h, false);
-  int status = s ? repl_loop(&h, s, false, l) : 3;
+  int status = s ? repl_loop(&h, s, false, l) : EXIT_LIMIT;
   if (s) host_session_free(&h, s);
   status = host_finish(&h, status);
   host_done(&h);
@@ -658,11 +658,11 @@ int command_learn(const Cli *cli) {
   int current = current_lesson(&p, pages);
   if (!read) {
     fputs("rly: out of memory\n", stderr);
-    status = 3;
+    status = EXIT_LIMIT;
   } else if (word && (!read_count(word, &number) || !number ||
                       number > (uint64_t)n || cli->words.count > 1)) {
     fprintf(stderr, "rly: learn takes a lesson's number, from 1 to %d\n", n);
-    status = 1;
+    status = EXIT_REFUSED;
   } else if (word) {
     status = teach_from(cli, &p, pages, (int)number, false);
   } else {

@@ -8,7 +8,7 @@
 int command_lsp(const Cli *cli) {
   if (cli->words.count) {
     fputs("rly: lsp takes no files: an editor sends them\n", stderr);
-    return 1;
+    return EXIT_REFUSED;
   }
   rly_options limits = host_limits(cli);
   return server_run(&limits, STDIN_FILENO, STDOUT_FILENO);

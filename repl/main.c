@@ -84,7 +84,7 @@ int command_help(const Cli *cli) {
   const Command *c = find_command(cli->words.items[0]);
   if (c) help_on(c);
   else say_no_command(cli->words.items[0]);
-  return c ? 0 : 1;
+  return c ? 0 : EXIT_REFUSED;
 }
 
 /* --- Dispatch ----------------------------------------------------------- */
@@ -110,11 +110,11 @@ static int run_command(const rly_stack *stack, const Command *c, bool named,
   Cli *cli = cli_new(argc);
   if (!cli) {
     fputs("rly: out of memory\n", stderr);
-    return 3;
+    return EXIT_LIMIT;
   }
   cli->limits.stack = stack;
   int status = 0;
-  if (!flags_parse(c->bit, c->name, argc, argv, cli)) status = 1;
+  if (!flags_parse(c->bit, c->name, argc, argv, cli)) status = EXIT_REFUSED;
   else if (cli->version) printf("rly %s\n", rly_version());
   else if (cli->help) named ? help_on(c) : help_all();
   else status = c->run(cli);
@@ -159,11 +159,11 @@ int main(int argc, char **argv) {
   heap_is_own();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of the write */
-  if (!choose_instruction_set()) return 1;
+  if (!choose_instruction_set()) return EXIT_REFUSED;
   Words words = {argc, argv, 1};
   rly_stack_run(run_words, &words);
   bool written = !fflush(stdout) && !ferror(stdout);
   if (written || words.status) return words.status;
   host_say_unwritten(errno);
-  return 2;
+  return EXIT_RUNTIME;
 }

@@ -123,7 +123,8 @@ static void print_page(void) {
 
 static int print_json(const Cli *cli) {
   const OpInfo *op = NULL;
-  if (cli->words.count && !(op = operator_of(cli->words.items[0]))) return 1;
+  if (cli->words.count && !(op = operator_of(cli->words.items[0])))
+    return EXIT_REFUSED;
   if (op) ops_print_json((int)op_id(op), (int)op_id(op) + 1);
   else ops_print_json(0, OP_COUNT);
   return 0;
@@ -183,7 +184,7 @@ static int list_own(Host *h) {
     if (!found && word) fprintf(stderr, "rly: no plugin has `%s`\n", word);
   }
   host_report(h);
-  return found ? 0 : 1;
+  return found ? 0 : EXIT_REFUSED;
 }
 
 int command_ops(const Cli *cli) {

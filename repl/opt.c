@@ -372,12 +372,12 @@ static int opt_file(Opt *o) {
   if (mem_exhausted(o->out.mem)) return host_out_of_memory(o->h);
   if (ok) host_write(o->h, strbuf_text(&o->out), o->out.len);
   host_report(o->h);
-  return ok && !found ? 0 : 1;
+  return ok && !found ? 0 : EXIT_REFUSED;
 }
 
 static int opt_main(Host *h) {
   Opt o = {.h = h};
-  int status = 1;
+  int status = EXIT_REFUSED;
   arena_init(&o.arena, h->program->mem);
   strbuf_init(&o.out, h->program->mem);
   strbuf_init(&o.rewrites, h->program->mem);

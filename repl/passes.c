@@ -102,7 +102,7 @@ static int show_passes(Host *h) {
   for (int i = 0; i < names->count && !status; i++) {
     const PassInfo *pass = named_pass(h, names->items[i]);
     if (!pass) {
-      status = 1;
+      status = EXIT_REFUSED;
     } else if (h->cli->json) {
       put_json(&out, pass);
       strbuf_add(&out, "\n");

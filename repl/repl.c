@@ -336,7 +336,7 @@ int repl_loop(Host *h, rly_session *s, bool script, struct Lesson *lesson) {
             .settings = settings_initial,
             .entry.number = 1,
             .tty = isatty(STDIN_FILENO)};
-  if (!state_begin(&r, s)) return 3;
+  if (!state_begin(&r, s)) return EXIT_LIMIT;
   line_init(&r);
   if (lesson) learn_begin(&r);
   else greet(&r);
@@ -387,7 +387,7 @@ static int prompt(Host *h) {
   int status = exit_status(bind_params(h));
   host_report(h);
   rly_session *s = status ? NULL : host_session(h, false);
-  if (!s) return status ? status : 3;
+  if (!s) return status ? status : EXIT_LIMIT;
   status = repl_loop(h, s, false, NULL);
   host_session_free(h, s);
   return status;

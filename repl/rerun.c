@@ -304,24 +304,25 @@ static int run_once(Rerun *r) {
 
 /* --- Again and again ----------------------------------------------------- */
 
-/* 0: it may go on.  130 after Ctrl-C, 2 when nobody reads the output any more,
- * 1 without a plugin.  With --once, the exit status of the run. */
+/* 0: another run may follow.  EXIT_INTERRUPTED after Ctrl-C, EXIT_RUNTIME when
+ * nobody reads the output any more, EXIT_REFUSED without a plugin.  With
+ * --once, the exit status of the run. */
 static int run_again(Rerun *r, const Cli *cli) {
   static const char clear[] = "\033[H\033[2J\033[3J";
   Host h;
-  if (!host_init(&h, cli)) return 3;
+  if (!host_init(&h, cli)) return EXIT_LIMIT;
   r->host = &h;
   r->changed = false;
   note_states(r);
   if (is_terminal(stdout) && !cli->once)
     host_write(&h, clear, sizeof clear - 1);
   bool plugged = host_plugins(&h);
-  int status = plugged ? run_once(r) : 1;
-  bool stopped = status == 130 && !r->changed;
+  int status = plugged ? run_once(r) : EXIT_REFUSED;
+  bool stopped = status == EXIT_INTERRUPTED && !r->changed;
   int written = host_finish(&h, cli->once ? status : 0);
   host_done(&h);
   if (cli->once) return written;
-  return stopped ? 130 : plugged ? written : 1;
+  return stopped ? EXIT_INTERRUPTED : plugged ? written : EXIT_REFUSED;
 }
 
 int command_watch(const Cli *cli) {
@@ -333,7 +334,7 @@ int command_watch(const Cli *cli) {
         r.count ? "rly: there is no file %s\n" : "rly: watch needs a file%s\n",
         r.count ? r.files[0].path : "");
     if (r.count) free(r.files[0].path);
-    return 1;
+    return EXIT_REFUSED;
   }
   int status = run_again(&r, cli);
   while (!status && !cli->once && !host_was_interrupted()) {
@@ -342,5 +343,5 @@ int command_watch(const Cli *cli) {
   }
   for (int i = 0; i < r.count; i++) free(r.files[i].path);
   free(r.kept);
-  return status || cli->once ? status : 130;
+  return status || cli->once ? status : EXIT_INTERRUPTED;
 }

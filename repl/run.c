@@ -343,7 +343,7 @@ static rly_status run_repeated(Host *h, const rly_function *entry) {
  * what needs them is then refused there. */
 static int run_interactive(Host *h, const rly_function *entry, bool bound) {
   rly_session *s = host_session(h, true);
-  if (!s) return 3;
+  if (!s) return EXIT_LIMIT;
   rly_status status = RLY_OK;
   if (bound) status = run_once(h, s, entry, true);
   else rly_session_skip(s);

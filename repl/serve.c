@@ -25,7 +25,7 @@ static bool found(Path path, const char *installed, const char *built) {
 
 static int refuse(const char *why) {
   fprintf(stderr, "rly: %s\n", why);
-  return 1;
+  return EXIT_REFUSED;
 }
 
 int command_serve_docs(const Cli *cli) {

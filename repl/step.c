@@ -457,12 +457,12 @@ static bool from_pipe(Walk *w) {
  * is what counts. */
 static int status_of(const Walk *w) {
   StepMachine *m = stepper_machine(w->stepper);
-  if (w->host->cli->html && !w->written) return 2;
-  if (w->last == STOP_LIMIT) return 3;
-  if (w->last == STOP_ASKED) return 130;
+  if (w->host->cli->html && !w->written) return EXIT_RUNTIME;
+  if (w->last == STOP_LIMIT) return EXIT_LIMIT;
+  if (w->last == STOP_ASKED) return EXIT_INTERRUPTED;
   bool failed =
       w->last == STOP_ERROR || (w->last == STOP_END && step_fault(m)->message);
-  return failed ? 2 : 0;
+  return failed ? EXIT_RUNTIME : 0;
 }
 
 /* Flags that name something unknown are refused before the first step: returns
@@ -539,7 +539,7 @@ static int walk(Walk *w, rly_session *s, const rly_function *entry,
   if (w->stepper) step_show_done(&w->show);
   stepper_free(w->stepper);
   if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
-  return session_failed(s, RLY_OK) == RLY_OK ? status : 3;
+  return session_failed(s, RLY_OK) == RLY_OK ? status : EXIT_LIMIT;
 }
 
 int step_through(Host *h, rly_session *s, const rly_function *entry,
@@ -682,7 +682,7 @@ bool step_breaks(Repl *r) {
  * one. */
 static int step_added(Host *h) {
   const rly_function *entry = NULL;
-  int args, status = 3;
+  int args, status = EXIT_LIMIT;
   rly_status added = host_add_program(h, &args);
   if (added == RLY_OK && !host_find_entry(h, &entry)) added = RLY_REFUSED;
   if (added == RLY_OK) added = host_bind(h, args, entry);

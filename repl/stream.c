@@ -143,7 +143,7 @@ static int find_layouts(Stream *st) {
   rly_program *p = st->h->program;
   st->inputs = calloc((size_t)st->params, sizeof *st->inputs);
   st->args = calloc((size_t)st->params + 1, sizeof *st->args);
-  if (!st->inputs || !st->args) return 3;
+  if (!st->inputs || !st->args) return EXIT_LIMIT;
   for (int i = 0; i < st->params; i++) {
     char number[16];
     snprintf(number, sizeof number, "%d", i);
@@ -198,7 +198,7 @@ static int find_track(Stream *st) {
   st->track_name = strndup(text, len);
   st->fed = st->feed_count + 1;
   *track = (Feed){.h = st->h, .fd = -1, .name = st->track_name};
-  return track->name ? 0 : 3;
+  return track->name ? 0 : EXIT_LIMIT;
 }
 
 /* A control frame has a place of its own in the input, so that it ends one
@@ -228,7 +228,7 @@ static int find_control(Stream *st) {
   const char *value = named_value(text, &len);
   if (!strcmp(value, "nan") && is_float(f->shape.dtype)) return 0;
   st->signal = rly_program_literal(st->h->program, f->shape.dtype, value);
-  if (!st->signal) return 1;
+  if (!st->signal) return EXIT_REFUSED;
   if (rly_tensor_rank(st->signal) == 0) return 0;
   return host_usage(st->h, "--reset-on %s: the value is one number", text);
 }
@@ -241,7 +241,7 @@ static int find_feeds(Stream *st) {
   static const char *const flags[] = {"--input", "--frame", "--hop"};
   st->feeds = calloc(st->feed_count + 1, sizeof *st->feeds); /* the track */
   st->given = calloc(st->feed_count + 1, sizeof *st->given);
-  if (!st->feeds || !st->given) return 3;
+  if (!st->feeds || !st->given) return EXIT_LIMIT;
   if (!st->feed_count) return refuse(st, "takes no tensors");
   size_t n = 0;
   for (int i = 0; i < st->params; i++)
@@ -266,7 +266,7 @@ static int find_sinks(Stream *st) {
   if (!status) status = check_names(&names, "--expect", &cli->expect, false);
   st->sinks = calloc(st->sink_count + 1, sizeof *st->sinks);
   st->results = calloc(st->sink_count + 1, sizeof *st->results);
-  return st->sinks && st->results ? status : 3;
+  return st->sinks && st->results ? status : EXIT_LIMIT;
 }
 
 /* --- State in files ------------------------------------------------------- */
@@ -291,7 +291,7 @@ static int find_parts(Stream *st) {
       name ? name : "state", RLY_PIECES, &st->parts);
   if (status != RLY_OK) return exit_status(status);
   st->pieces = calloc(rly_layout_count(st->parts) + 1, sizeof *st->pieces);
-  return st->pieces ? 0 : 3;
+  return st->pieces ? 0 : EXIT_LIMIT;
 }
 
 /* The path of a part's cell. */
@@ -624,12 +624,13 @@ static int stream_in(Stream *st) {
   host_report(st->h);
   if (status == RLY_OK || st->pulse.steps)
     pulse_report(&st->pulse, st->sinks, st->sink_count, st->h->cli->json);
-  return status == RLY_OK && stream_asked ? 130 : exit_status(status);
+  return status == RLY_OK && stream_asked ? EXIT_INTERRUPTED
+                                          : exit_status(status);
 }
 
 static int stream_session(Stream *st) {
   rly_session *s = st->session = host_session(st->h, false);
-  if (!s) return 3;
+  if (!s) return EXIT_LIMIT;
   catch_signals(s);
   int status = open_sinks(st);
   if (!status) status = stream_in(st);

@@ -128,7 +128,7 @@ static int make_window(Feed *f) {
            fits ? size_text(bytes, frame) : "more than there is",
            size_text(f->h->max_memory, most));
   rly_diagnostic_add(f->h->cx, "E0701", message);
-  return 3;
+  return EXIT_LIMIT;
 }
 
 /* --frame is needed only where axis 0 is open; elsewhere it may repeat what the
@@ -248,7 +248,7 @@ int feed_open(Feed *f) {
   snprintf(message, sizeof message, "cannot read %s: %s", f->path,
            strerror(errno));
   rly_diagnostic_add(f->h->cx, "E0501", message);
-  return 1;
+  return EXIT_REFUSED;
 }
 
 void feed_close(Feed *f) {

@@ -93,13 +93,12 @@ static void count_odd(Sink *s, const Kind *k, const char *data, size_t n) {
 
 /* --- Opening ------------------------------------------------------------ */
 
-/* 2 is the exit status for output that cannot be written. */
 static int unwritable(Sink *s) {
   char message[512];
   snprintf(message, sizeof message, "cannot write %s: %s", s->path,
            strerror(errno));
   rly_diagnostic_add(s->h->cx, "E0507", message);
-  return 2;
+  return EXIT_RUNTIME;
 }
 
 static int open_expected(Sink *s, const char *path) {

@@ -484,5 +484,5 @@ int command_test(const Cli *given) {
   TestRun t = {.cli = cli};
   for (int i = 0; i < cli->words.count; i++) run_file(&t, cli->words.items[i]);
   if (!cli->promote) printf("1..%d\n", t.points);
-  return t.failures ? 1 : 0;
+  return t.failures ? EXIT_REFUSED : 0;
 }

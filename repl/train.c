@@ -185,7 +185,7 @@ static int stop_at_nan(Training *t, const StepReport *r) {
   train_show_end(t);
   int status = train_keep(t);
   t->agreed = !status;
-  if (status || !train_leads(t)) return status ? status : 2;
+  if (status || !train_leads(t)) return status ? status : EXIT_RUNTIME;
   bool loss = !isfinite(r->loss);
   double x = loss ? r->loss : r->norm;
   fprintf(stderr, "rly: step %lld: the %s is %s; the weights before are kept\n",
@@ -195,7 +195,7 @@ static int stop_at_nan(Training *t, const StepReport *r) {
                    : "-inf");
   train_show_why(t, TRAIN_NO_NUMBER);
   find_nan(t, isnan(x));
-  return 2;
+  return EXIT_RUNTIME;
 }
 
 /* --- The loop ------------------------------------------------------------ */
@@ -210,7 +210,7 @@ static int break_off(Training *t, rly_status status) {
     t->step = t->before_step;
     if (t->step && !train_keep(t)) train_write_weights(t, "weights");
   }
-  train_show_why(t, code == 130 ? TRAIN_CUT : TRAIN_FAILED);
+  train_show_why(t, code == EXIT_INTERRUPTED ? TRAIN_CUT : TRAIN_FAILED);
   return code;
 }
 
@@ -231,7 +231,7 @@ static int finish_epoch(Training *t, const StepReport *r, bool *over) {
 static int ending(const Training *t) {
   double timeout = t->h->cli->limits.timeout;
   bool late = timeout > 0 && clock_seconds() - t->begun >= timeout;
-  return (int)train_agree(t, asked ? 130 : late ? 3 : 0);
+  return (int)train_agree(t, asked ? EXIT_INTERRUPTED : late ? EXIT_LIMIT : 0);
 }
 
 /* A step, and the epoch's end where there is one after it. */
@@ -256,7 +256,7 @@ static int go_on(Training *t) {
   while (!code && !over && !ending(t) && t->step < t->steps) {
     t->before_step = t->step;
     t->before = rly_session_snapshot(t->session);
-    code = t->before ? advance(t, &over) : 3;
+    code = t->before ? advance(t, &over) : EXIT_LIMIT;
     rly_snapshot_free(t->before);
   }
   return code;
@@ -347,7 +347,7 @@ static int check_counts(Training *t, const char *counts, const char *giver) {
   }
   strbuf_done(&text);
   rly_value_free(v);
-  return same ? 0 : 2;
+  return same ? 0 : EXIT_RUNTIME;
 }
 
 /* All that comes before the first step. */
@@ -356,7 +356,7 @@ static int begin(Training *t) {
   if (!code) code = prepare(t, t->h);
   if (code || t->h->cli->print) return code;
   t->session = host_session(t->h, false);
-  if (!t->session) return 3;
+  if (!t->session) return EXIT_LIMIT;
   code = check_counts(t, "train.examples.counts", "data");
   if (!code) code = check_counts(t, "train.checked.counts", "validation");
   if (code) return code;

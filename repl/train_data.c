@@ -92,7 +92,7 @@ static int add_sum(Training *t, const char *name, size_t len, rly_value *v) {
     rly_diagnostic_add(t->h->cx, "E0704",
                        "interrupted while the checksum of the examples was "
                        "computed, before the first step");
-  return whole ? 0 : sum.stopped ? 130 : host_out_of_memory(t->h);
+  return whole ? 0 : sum.stopped ? EXIT_INTERRUPTED : host_out_of_memory(t->h);
 }
 
 int train_sum_inputs(Training *t) {

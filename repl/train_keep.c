@@ -166,7 +166,7 @@ static int compare_settings(Training *t, const char *was) {
 static int read_settings(Training *t, const char *path, char **was) {
   rly_tensors *ts;
   rly_status status = rly_tensors_read(t->h->cx, path, &ts);
-  if (status == RLY_REFUSED) return 1;
+  if (status == RLY_REFUSED) return EXIT_REFUSED;
   if (status != RLY_OK) {
     host_report(t->h);
     return exit_status(status);
@@ -181,7 +181,7 @@ static int read_settings(Training *t, const char *path, char **was) {
   snprintf(why, sizeof why, "%s is no valid state file: %s", path,
            fault ? fault : "it is that of another program");
   rly_diagnostic_add(t->h->cx, "E0502", why);
-  return 1;
+  return EXIT_REFUSED;
 }
 
 /* Says why a state is left out, and what is taken instead. */
@@ -202,14 +202,14 @@ static void leave_out(Training *t, int64_t before) {
 static int find_whole(Training *t, int64_t *step) {
   for (int64_t before; *step >= 0; *step = before) {
     char path[PATH_ROOM], *was;
-    if (!path_of_step(t, path, *step)) return 1;
+    if (!path_of_step(t, path, *step)) return EXIT_REFUSED;
     int code = read_settings(t, path, &was);
     if (!code) {
       code = compare_settings(t, was);
       free(was);
       return code;
     }
-    if (code != 1) return code;
+    if (code != EXIT_REFUSED) return code;
     before = newest_before(t, *step);
     leave_out(t, before);
   }
@@ -252,7 +252,7 @@ rly_status train_load(Training *t, rly_session *s, int64_t step) {
  * access() does not know whether a disk takes writes. */
 static int try_folder(Training *t) {
   char path[PATH_ROOM];
-  if (!path_of(t, path, ".rly-XXXXXX")) return 1;
+  if (!path_of(t, path, ".rly-XXXXXX")) return EXIT_REFUSED;
   int file = mkstemp(path);
   if (file < 0)
     return host_usage(t->h,
@@ -340,7 +340,7 @@ static void drop_oldest(Training *t) {
 int train_keep(Training *t) {
   char path[PATH_ROOM];
   if (t->saved == t->step || !train_leads(t)) return 0;
-  if (!path_of_step(t, path, t->step)) return 1;
+  if (!path_of_step(t, path, t->step)) return EXIT_REFUSED;
   rly_status status = rly_session_save(t->session, path);
   host_report(t->h);
   if (status != RLY_OK) return exit_status(status);
@@ -353,7 +353,7 @@ int train_write_weights(Training *t, const char *name) {
   char path[PATH_ROOM], file[64];
   snprintf(file, sizeof file, "%s.safetensors", name);
   if (!train_leads(t)) return 0;
-  if (!path_of(t, path, file)) return 1;
+  if (!path_of(t, path, file)) return EXIT_REFUSED;
   rly_value *w;
   rly_status status =
       rly_session_call(t->session, "train.learned", 0, NULL, &w);

@@ -42,7 +42,7 @@ int plan_if_out(const Plan *p) {
   if (mem_exhausted(p->p->mem)) return host_out_of_memory(h);
   bool out = rly_diagnostic_count(h->cx) > 0;
   host_report(h);
-  return out ? 3 : 0;
+  return out ? EXIT_LIMIT : 0;
 }
 
 /* Reports what is wrong with a function of the file; the exit status. */

@@ -39,7 +39,7 @@ int train_log_close(Training *t, int status) {
   if (!t->log_error) return status;
   fprintf(stderr, "rly: %s could not be written: %s\n", t->h->cli->log,
           strerror(t->log_error));
-  return status ? status : 2;
+  return status ? status : EXIT_RUNTIME;
 }
 
 /* A number as JSON has it: NaN and infinities are null. */

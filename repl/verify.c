@@ -354,7 +354,7 @@ static int verify_main(Host *h) {
   VEC_DONE(&v.met);
   strbuf_done(&v.out);
   if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
-  return ok && !v.refuted ? 0 : 1;
+  return ok && !v.refuted ? 0 : EXIT_REFUSED;
 }
 
 int command_verify(const Cli *cli) { return host_run(cli, verify_main); }

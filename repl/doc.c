@@ -33,19 +33,20 @@ static bool find_definition(rly_program *p, const char *name,
 
 static void say_unknown(rly_program *p, const char *name);
 
-/* Takes the text. */
+/* Writes the text and frees it. */
 static void put(Host *h, StrBuf *out) {
   host_write(h, strbuf_text(out), out->len);
   strbuf_done(out);
 }
 
-/* Is it shown by its type, not by its text?  A value's text may be long. */
+/* Is the definition shown by its type instead of its text?  A value's text may
+ * be long. */
 static bool is_value(const DefinitionText *d) {
   return *d->sigil == '%' || !strncmp(d->text, "let", 3);
 }
 
-/* The diagnostics of the look at the type are thrown away: that a value has no
- * type to show is not what was asked about. */
+/* Errors while the type is found are thrown away: the user asked for the doc
+ * comment, not for errors. */
 static void add_head(rly_program *p, StrBuf *out, const DefinitionText *d) {
   char name[256];
   snprintf(name, sizeof name, "%s%s", d->sigil, d->name);
@@ -126,7 +127,8 @@ static void say_unknown(rly_program *p, const char *name) {
 
 void doc_run(Repl *r, const char *name) { explain_name(r->host, name); }
 
-/* As a text that could be entered again, with its place as a comment. */
+/* Prints the definition as a text that could be entered again, with its place
+ * as a comment. */
 void doc_source(Repl *r, const char *name) {
   DefinitionText d;
   if (!find_definition(r->host->program, name, &d)) {
@@ -168,8 +170,8 @@ static bool matches(const char *pattern, const char *sigil, const char *name) {
   return !fnmatch(pattern, text, 0) || !fnmatch(pattern, name, 0);
 }
 
-/* Is it a name that the prompt gave to a result: %_1, %it?  They are shown only
- * when a pattern asks for them. */
+/* Did the prompt give the name to a result: %_1, %it?  Such names are shown
+ * only when a pattern asks for them. */
 static bool is_result(const Listed *x) {
   const char *name = x->name->text;
   return *x->sigil == '%' && (!strcmp(name, "it") ||
@@ -227,7 +229,7 @@ void doc_names(Repl *r, const char *pattern) {
 
 /* --- :explain ------------------------------------------------------------ */
 
-/* Without a code, that of the last error which was shown. */
+/* Explains a code; without one, the code of the last error that was shown. */
 void doc_explain(Repl *r, const char *code) {
   if (*code) explain(code);
   else if (*r->host->last_code) explain(r->host->last_code);

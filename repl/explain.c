@@ -86,7 +86,8 @@ static void print_section(const char *line) {
   } while (*line && (fenced || !is_heading(line)));
 }
 
-/* The table's own titles: a test compares the page's headings with them. */
+/* Lists the titles of base/diag.def; a test compares the page's headings with
+ * them. */
 static int list_codes(void) {
   for (int i = 0; i < DIAG_CODE_COUNT; i++)
     printf("%s %s\n", diag_code_text((DiagCode)i),

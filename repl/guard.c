@@ -25,10 +25,10 @@ static const char *work;
 static double limit; /* seconds */
 static int depth;    /* guards within one another */
 
-/* In the watching thread: the main one may be anywhere, so nothing is flushed
- * or freed.  A file half-written was not renamed yet.  write(2) and _exit(2)
- * are async-signal-safe and take no lock of stdio, which the main thread may
- * hold.  exit() would run its handlers beside the main thread. */
+/* Runs in the watching thread.  The main thread may be anywhere, so nothing is
+ * flushed or freed.  A file half-written was not renamed yet.  write(2) and
+ * _exit(2) are async-signal-safe and take no lock of stdio, which the main
+ * thread may hold.  exit() would run its handlers beside the main thread. */
 static void end_process(void *unused) {
   (void)unused;
   char text[160];

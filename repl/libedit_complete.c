@@ -42,8 +42,8 @@ static size_t without_doubles(char **texts, size_t n) {
   return kept;
 }
 
-/* First what all have in common, then each; of one alone it is that one.  NULL:
- * there is none.  All of it is the caller's. */
+/* As readline's: element 0 is the longest common prefix, then the matches; a
+ * single match is element 0 alone.  NULL: none.  The caller frees all. */
 char **rl_completion_matches(const char *word,
                              char *(*next)(const char *word, int state)) {
   char **all = calloc(2, sizeof *all), *one;

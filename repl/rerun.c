@@ -1,11 +1,11 @@
 /* rly watch FILE: checks and runs a program again whenever it, or a file that
  * it imports, is saved.
  *
- * Each time is a program of its own, as if `rly run` had been called.  Files
- * are compared by their state (stat) ten times a second: that needs no
- * descriptor for each, and works where an editor puts another file in the place
- * of the old one.  A run that is under way when a file changes is stopped, for
- * it may be one without an end.
+ * Each run is a program of its own, as if `rly run` had been called.  Files are
+ * compared by their state (stat) ten times a second: unlike inotify, stat needs
+ * no descriptor for each file and works where an editor puts another file in
+ * the place of the old one.  A run that is under way when a file changes is
+ * stopped, for it may not end by itself.
  *
  * What an edit has not changed is not evaluated again (lib/kept.h).
  *
@@ -59,8 +59,8 @@ static bool differs(const struct stat *a, const struct stat *b) {
          a->st_ino != b->st_ino;
 }
 
-/* Has one changed?  A file that is gone for a moment has, once it is there
- * again. */
+/* Has a watched file changed?  A file that is gone for a moment counts as
+ * changed once it is there again. */
 static bool has_changed(const Rerun *r) {
   for (int i = 0; i < r->count; i++) {
     struct stat now;
@@ -71,8 +71,8 @@ static bool has_changed(const Rerun *r) {
   return false;
 }
 
-/* Remembers the states before the files are read, so that no change between is
- * lost. */
+/* Remembers the files' states before the files are read, so that no change
+ * between the two is lost. */
 static void note_states(Rerun *r) {
   for (int i = 0; i < r->count; i++)
     r->files[i].there = !stat(r->files[i].path, &r->files[i].was);
@@ -100,8 +100,9 @@ static void watch_imports(Rerun *r, const Program *p) {
     if (u->source && !u->source->library) watch_file(r, u->source->path);
 }
 
-/* Keeps the text for the page, after or instead of what stands on the line;
- * elsewhere, and for other files, writes it. */
+/* Shows a value's text.  On a page the text is kept to stand beside its line,
+ * after or instead of what is there already; without a page, and for other
+ * files, it is written at once. */
 static void put_beside(Rerun *r, Line at, const char *text, bool after) {
   Host *h = r->host;
   bool own = !strcmp(at.path, h->cli->words.items[0]);
@@ -120,7 +121,7 @@ static void put_beside(Rerun *r, Line at, const char *text, bool after) {
   host_write(h, "\n", 1);
 }
 
-/* The last of several values on a line is the one of the page. */
+/* Of several values on a line the page shows the last. */
 static void put_value(void *rerun, Span place, const char *line) {
   Rerun *r = rerun;
   put_beside(r, line_of(r->host->program->ir, place), line, false);

@@ -48,8 +48,8 @@ static char *read_stream(FILE *f, size_t most, size_t *len) {
   return text;
 }
 
-/* The bound keeps a pipe without end from taking all memory before the first
- * look at a limit. */
+/* The bound of read_stream() keeps a pipe without end from taking all memory
+ * before the first look at a limit. */
 char *host_stdin(Host *h, size_t *len) {
   /* The text lies beside the copy that the program makes of it. */
   size_t most = h->max_memory / 2 < TEXT_MOST ? h->max_memory / 2 : TEXT_MOST;
@@ -68,8 +68,8 @@ static rly_status add_stdin(Host *h) {
   return status;
 }
 
-/* What the passes make of it.  Its places are those of that text, which passes
- * have laid out anew. */
+/* Adds the text that passes made of the file.  Spans refer to that text, which
+ * passes have laid out anew. */
 static rly_status add_optimised(Host *h, const char *path, Version *v) {
   const char *passes = h->cli->passes;
   StrBuf text, name;
@@ -273,8 +273,8 @@ void sort_times(size_t n, double *times) {
   qsort(times, n, sizeof *times, by_size);
 }
 
-/* On stderr, so that the output of the program stays its own; a tab between the
- * columns is for cut(1) and awk(1). */
+/* Times go to stderr, so that stdout holds the program's output alone; the tab
+ * between the columns is for cut(1) and awk(1). */
 static void print_times(double *ms, uint64_t n) {
   sort_times(n, ms);
   fprintf(stderr, "min\t%.4f ms\nmedian\t%.4f ms\n", ms[0], ms[n / 2]);
@@ -339,8 +339,8 @@ static rly_status run_repeated(Host *h, const rly_function *entry) {
   return status;
 }
 
-/* The prompt follows the program, also one whose values are not all given:
- * what needs them is then refused there. */
+/* The prompt follows the program even where a param has no value: an entry that
+ * needs the value is then refused. */
 static int run_interactive(Host *h, const rly_function *entry, bool bound) {
   rly_session *s = host_session(h, true);
   if (!s) return EXIT_LIMIT;

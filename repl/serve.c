@@ -13,7 +13,8 @@
 
 typedef char Path[USER_PATH_MAX + 32];
 
-/* The first of two places, from this program's folder, where something is. */
+/* Sets `path` to the first of two places, relative to this program's folder, at
+ * which there is a file or folder; false: neither. */
 static bool found(Path path, const char *installed, const char *built) {
   char own[USER_PATH_MAX];
   if (!own_folder(own)) return false;

@@ -232,10 +232,7 @@ static void set_counted(Cell *c, int i) {
   else c->obj.mask |= (uint16_t)(1u << i) & 0xfff;
 }
 
-/* The immortal cell that stands for a constructor without fields; all sessions
- * of a program share it, and being immortal it is never counted, so they need
- * no atomics. */
-static Cell *nullary(Store *s, int tag) {
+Cell *store_nullary(Store *s, int tag) {
   pthread_mutex_lock(s->shared->lock);
   /* A small request to an arena succeeds, if need be beyond the limit, and a
    * cell that exists is no failure. */
@@ -250,7 +247,7 @@ static Cell *nullary(Store *s, int tag) {
  * there is none. */
 bool value_cell(Store *s, int tag, int n, const Type *const *types,
                 const Value *fields, Value *out) {
-  Cell *c = n ? cell_alloc(s, tag, n) : nullary(s, tag);
+  Cell *c = n ? cell_alloc(s, tag, n) : store_nullary(s, tag);
   if (!c) {
     for (int i = 0; i < n; i++) value_drop(s, types[i], fields[i]);
     return false;

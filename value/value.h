@@ -71,7 +71,7 @@ typedef struct SharedValues {
 void shared_values_init(SharedValues *v, pthread_mutex_t *lock,
                         TypeTable *types, Arena *arena);
 void shared_values_done(SharedValues *v);
-/* The immortal nullary cell of this tag.  Call it under the lock. */
+/* As store_nullary, for a caller that holds the lock. */
 Cell *shared_nullary(SharedValues *v, int tag);
 /* An immortal cell of `fields` zeros, none counted. */
 Cell *cell_immortal(Arena *arena, int tag, int fields);
@@ -142,6 +142,10 @@ bool value_tuple(Store *s, const Type *type, const Value *fields, Value *out);
  * types. */
 bool value_cell(Store *s, int tag, int n, const Type *const *types,
                 const Value *fields, Value *out);
+/* The immortal cell that stands for a constructor of this tag without fields.
+ * All sessions of a program share it; an immortal cell is never counted, so
+ * they need no atomics.  Takes the lock; never fails. */
+Cell *store_nullary(Store *s, int tag);
 /* Makes a mutable cell with one reference and takes its content; `flags` are
  * REF_ flags.  When memory runs out: NULL, and the content stays the
  * caller's. */

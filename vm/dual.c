@@ -46,12 +46,7 @@ Cell *bare_cell(Session *s, int tag, int n) {
 
 bool dual_cell(Session *s, int tag, int n, const Type *const *types, bool dual,
                const Value *fields, Value *out) {
-  Cell *c = n ? blank_cell(s, tag, n) : NULL;
-  if (n == 0) {
-    pthread_mutex_lock(&s->code->lock);
-    c = shared_nullary(&s->code->shared, tag);
-    pthread_mutex_unlock(&s->code->lock);
-  }
+  Cell *c = n ? blank_cell(s, tag, n) : store_nullary(&s->store, tag);
   for (int i = 0; i < n; i++) {
     bool counted =
         type_is_counted(types[i]) || (dual && type_is_float_scalar(types[i]));

@@ -577,9 +577,7 @@ static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
     types[made] = none ? type_unit(s->code->program->types) : t;
     int at = TAPE_INPUTS + made;
     if (none) {
-      pthread_mutex_lock(&s->code->lock);
-      fields[made].cell = shared_nullary(&s->code->shared, 0);
-      pthread_mutex_unlock(&s->code->lock);
+      fields[made].cell = store_nullary(&s->store, 0);
       continue;
     }
     ok = walk_copy(&walk, t, cell_fields(tape)[at],

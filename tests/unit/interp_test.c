@@ -228,6 +228,28 @@ static void test_memory_limit(void **state) {
   assert_int_equal(b.w->diags.list.data[0]->code, E0701);
 }
 
+/* A cell without fields is made even at the limit, and that is no failure: a
+ * later lowering must not find that its memory ran out.  A cell takes less than
+ * 16 bytes of a block of the arena, so some of these need a new block. */
+static void test_nullary_at_the_limit(void **state) {
+  enum { TAGS = 10000 };
+  Build b = build_in(*state);
+  Code *code = code_new(b.w->program);
+  Session *s =
+      session_new(code, &b.w->mem, (Limits){0}, (SessionHooks){0}, &b.w->diags);
+  assert_non_null(s);
+  size_t limit = b.w->mem.limit;
+  b.w->mem.limit = 1;
+  for (int tag = 0; tag < TAGS; tag++) {
+    const Cell *c = store_nullary(session_store(s), tag);
+    assert_int_equal(c->obj.tag, tag);
+    assert_false(mem_exhausted(code->mem));
+  }
+  b.w->mem.limit = limit;
+  session_free(s);
+  code_free(code);
+}
+
 static void test_division_by_zero(void **state) {
   Build b = build_in(*state);
   Global *g = global(&b, "f", unary(&b));
@@ -458,6 +480,7 @@ int main(void) {
       WORLD_TEST(test_deep),
       WORLD_TEST(test_depth_limit),
       WORLD_TEST(test_memory_limit),
+      WORLD_TEST(test_nullary_at_the_limit),
       WORLD_TEST(test_division_by_zero),
       WORLD_TEST(test_lists),
       WORLD_TEST(test_closure),

@@ -29,6 +29,9 @@ typedef struct Obj {
 } Obj;
 
 enum { SIZE_SMALL_MAX = 12, SIZE_TENSOR = 13, SIZE_REF = 14, SIZE_BIG = 15 };
+/* All bits of `size` and of `mask`: the compiler warns of a wider number that
+ * is put into one of them without these. */
+enum { SIZE_BITS = 0xf, MASK_BITS = 0xfff };
 enum { COUNT_IMMORTAL = INT32_MIN };
 /* Tags of the machine's own cells, beyond those of constructors: closures, and
  * what differentiation has (vm/dual_tape.h). */

@@ -210,18 +210,16 @@ void value_drop(Store *s, const Type *type, Value v) {
 
 /* --- Making ----------------------------------------------------------- */
 
-/* A cell of n fields, all 0 and none counted, with one reference.  NULL when
- * memory runs out. */
-static Cell *cell_alloc(Store *s, int tag, int n) {
+Cell *cell_alloc(Pool *pool, int tag, int n) {
   bool big = n > SIZE_SMALL_MAX;
-  size_t before = big ? cell_big_offset_of((uint64_t)n) : 0;
+  size_t before = cell_offset_of((uint64_t)n);
   size_t size = sizeof(Cell) + (before + (size_t)n) * sizeof(Value);
-  Cell *c = pool_alloc(&s->heap.pool, size);
+  Cell *c = pool_alloc(pool, size);
   if (!c) return NULL;
-  memset(c, 0, size);
+  memset(c->fields, 0, before * sizeof(Value));
   c->obj = (Obj){.count = 1,
                  .tag = (uint16_t)tag,
-                 .size = (uint16_t)(big ? SIZE_BIG : n) & 15};
+                 .size = (uint16_t)(big ? SIZE_BIG : n) & SIZE_BITS};
   if (big) c->fields[0].u64 = (uint64_t)n;
   return c;
 }
@@ -229,7 +227,7 @@ static Cell *cell_alloc(Store *s, int tag, int n) {
 static void set_counted(Cell *c, int i) {
   if (c->obj.size == SIZE_BIG)
     c->fields[1 + i / 64].u64 |= (uint64_t)1 << (i % 64);
-  else c->obj.mask |= (uint16_t)(1u << i) & 0xfff;
+  else c->obj.mask |= (uint16_t)(1u << i) & MASK_BITS;
 }
 
 Cell *store_nullary(Store *s, int tag) {
@@ -247,7 +245,7 @@ Cell *store_nullary(Store *s, int tag) {
  * there is none. */
 bool value_cell(Store *s, int tag, int n, const Type *const *types,
                 const Value *fields, Value *out) {
-  Cell *c = n ? cell_alloc(s, tag, n) : store_nullary(s, tag);
+  Cell *c = n ? cell_alloc(&s->heap.pool, tag, n) : store_nullary(s, tag);
   if (!c) {
     for (int i = 0; i < n; i++) value_drop(s, types[i], fields[i]);
     return false;
@@ -267,7 +265,7 @@ bool value_tuple(Store *s, const Type *type, const Value *fields, Value *out) {
 RefCell *ref_new(Store *s, unsigned flags, Value content) {
   RefCell *r = pool_alloc(&s->heap.pool, sizeof *r);
   if (!r) return NULL;
-  r->obj = (Obj){.count = 1, .size = SIZE_REF, .mask = flags & 0xfff};
+  r->obj = (Obj){.count = 1, .size = SIZE_REF, .mask = flags & MASK_BITS};
   r->content = content;
   if (flags & REF_CYCLIC) cycle_add(s, r);
   return r;
@@ -332,7 +330,7 @@ Cell *cell_immortal(Arena *arena, int tag, int fields) {
       arena_alloc(arena, sizeof *cell + (size_t)fields * sizeof(Value));
   cell->obj = (Obj){.count = COUNT_IMMORTAL,
                     .tag = (uint16_t)tag,
-                    .size = (uint16_t)fields & 15};
+                    .size = (uint16_t)fields & SIZE_BITS};
   return cell;
 }
 

@@ -44,6 +44,10 @@ uint64_t cell_count(const Cell *c);
 static inline size_t cell_big_offset_of(uint64_t n) {
   return 1 + (size_t)((n + 63) / 64);
 }
+/* Likewise of any cell of n fields. */
+static inline size_t cell_offset_of(uint64_t n) {
+  return n > SIZE_SMALL_MAX ? cell_big_offset_of(n) : 0;
+}
 static inline size_t cell_big_offset(const Cell *c) {
   return cell_big_offset_of(c->fields[0].u64);
 }
@@ -135,6 +139,9 @@ void cycle_free_all(Store *s);
 
 /* --- Making and reading ------------------------------------------------- */
 
+/* A cell of `n` fields, still to be set and none counted yet, with one
+ * reference; NULL when memory runs out. */
+Cell *cell_alloc(Pool *pool, int tag, int n);
 /* Makes a tuple of owned fields.  When memory runs out the fields are dropped
  * and the result is false. */
 bool value_tuple(Store *s, const Type *type, const Value *fields, Value *out);

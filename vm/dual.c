@@ -25,22 +25,8 @@ bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out) {
 }
 
 Cell *blank_cell(Session *s, int tag, int n) {
-  Cell *c = bare_cell(s, tag, n);
+  Cell *c = cell_alloc(&s->store.heap.pool, tag, n);
   if (c) memset(cell_fields(c), 0, (size_t)n * sizeof(Value));
-  return c;
-}
-
-Cell *bare_cell(Session *s, int tag, int n) {
-  bool big = n > SIZE_SMALL_MAX;
-  size_t skip = big ? 1 + ((size_t)n + 63) / 64 : 0;
-  size_t size = sizeof(Cell) + (skip + (size_t)n) * sizeof(Value);
-  Cell *c = pool_alloc(&s->store.heap.pool, size);
-  if (!c) return NULL;
-  memset(c->fields, 0, skip * sizeof(Value));
-  c->obj = (Obj){.count = 1,
-                 .tag = (uint16_t)tag,
-                 .size = big ? SIZE_BIG : (uint16_t)n & 15};
-  if (big) c->fields[0].bits = (uint64_t)n;
   return c;
 }
 

@@ -76,17 +76,15 @@ static inline uint64_t dual_index(Value v) {
 const Tensor *dual_tensor(Value v);
 /* Takes `primal`, unless memory runs out. */
 bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out);
-/* A cell whose counted fields are to be said; its fields are zeros. */
+/* As cell_alloc; the fields are zeros. */
 Cell *blank_cell(Session *s, int tag, int n);
-/* Likewise; its fields are still to be set. */
-Cell *bare_cell(Session *s, int tag, int n);
 /* Says of fields that they are counted, or are no more: `mask` has a bit for
  * each, from field `at` on.  In a big cell the bits of all its fields are
  * words, of which the mask lies in one or two. */
 static inline void mark_fields(Cell *c, int at, uint64_t mask, bool counted) {
   if (c->obj.size != SIZE_BIG) {
     uint32_t bits = (uint32_t)(mask << at), old = c->obj.mask;
-    c->obj.mask = (counted ? old | bits : old & ~bits) & 0xfff;
+    c->obj.mask = (counted ? old | bits : old & ~bits) & MASK_BITS;
     return;
   }
   uint64_t *word = &c->fields[1 + at / 64].bits;

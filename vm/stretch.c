@@ -171,7 +171,8 @@ static bool steps_new(Session *s, const StretchSite *site, const uint16_t *list,
   uint64_t room = LEAST;
   if (older) room = cell_fields(older)[STEPS_COUNT].bits * 2;
   if (room * (uint64_t)site->saved_count > MOST) room /= 2;
-  Cell *c = bare_cell(s, 0, STEPS_SAVED + (int)room * site->saved_count);
+  Cell *c = cell_alloc(&s->store.heap.pool, 0,
+                       STEPS_SAVED + (int)room * site->saved_count);
   if (!c) return false;
   memset(cell_fields(c), 0, STEPS_SAVED * sizeof(Value));
   cell_fields(c)[STEPS_ROOM].bits = room;

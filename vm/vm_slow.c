@@ -286,8 +286,9 @@ void session_leave_segment(Session *s) { segment_pop(s); }
 
 /* --- Cells -------------------------------------------------------------- */
 
-/* A header is eight bytes, written as one word. */
-static Cell *cell_alloc(Session *s, uint64_t header, size_t words) {
+/* A cell with this header and `words` words after it, still to be set; NULL
+ * after setting the fault.  A header is eight bytes, written as one word. */
+static Cell *cell_of_header(Session *s, uint64_t header, size_t words) {
   Cell *c = pool_alloc(&s->store.heap.pool, sizeof *c + words * sizeof(Value));
   if (!c) {
     vm_out_of_memory(s);
@@ -306,7 +307,7 @@ static void fill(const Session *s, Value *to, const Word *pc, uint32_t n) {
 /* `token` is null at run time where the cell that was to be reused is shared
  * with somebody. */
 bool vm_cell(Session *s, const Word *pc, Cell *token) {
-  Cell *c = token ? token : cell_alloc(s, pc[1].word, pc->b);
+  Cell *c = token ? token : cell_of_header(s, pc[1].word, pc->b);
   if (!c) return false;
   if (token) memcpy(c, &pc[1].word, sizeof pc[1].word);
   s->stats.reused += token != NULL;
@@ -324,7 +325,7 @@ bool vm_cell(Session *s, const Word *pc, Cell *token) {
 bool vm_big_cell(Session *s, const Word *pc) {
   const uint64_t *words = pc[1].data;
   size_t before = 1 + (pc->b + 63u) / 64;
-  Cell *c = cell_alloc(s, words[0], before + pc->b);
+  Cell *c = cell_of_header(s, words[0], before + pc->b);
   if (!c) return false;
   memcpy(c->fields, words + 1, before * sizeof *words);
   fill(s, c->fields + before, pc, pc->b);
@@ -336,7 +337,7 @@ bool vm_big_cell(Session *s, const Word *pc) {
 bool vm_far_cell(Session *s, const Word *pc) {
   const uint64_t *words = pc[1].data;
   size_t n = words[1], before = cell_big_offset_of(n);
-  Cell *c = cell_alloc(s, words[0], before + n);
+  Cell *c = cell_of_header(s, words[0], before + n);
   if (!c) return false;
   memcpy(c->fields, words + 1, before * sizeof *words);
   memset(c->fields + before, 0, n * sizeof *c->fields);
@@ -352,7 +353,7 @@ bool vm_cells(Session *s, const Word *pc) {
   const Tensor *t = pc[2].value.tensor;
   Value *rest = &s->regs[pc->b];
   for (int64_t i = tensor_count(t); i-- > 0;) {
-    Cell *c = cell_alloc(s, pc[1].word, 2);
+    Cell *c = cell_of_header(s, pc[1].word, 2);
     if (!c) return false;
     c->fields[0] = tensor_bits_at(t, i);
     c->fields[1] = *rest;
@@ -364,7 +365,7 @@ bool vm_cells(Session *s, const Word *pc) {
 
 /* Field 0 is the function, the others are what it captured. */
 bool vm_closure(Session *s, const Word *pc) {
-  Cell *c = cell_alloc(s, pc[2].word, 1u + pc->b);
+  Cell *c = cell_of_header(s, pc[2].word, 1u + pc->b);
   if (!c) return false;
   c->fields[0].bits = pc[1].word;
   fill(s, c->fields + 1, pc, pc->b);
@@ -380,7 +381,7 @@ bool vm_sibling(Session *s, const Word *pc) {
   header.count = 1;
   uint64_t word;
   memcpy(&word, &header, sizeof word);
-  Cell *c = cell_alloc(s, word, header.size);
+  Cell *c = cell_of_header(s, word, header.size);
   if (!c) return false;
   c->fields[0].bits = pc[1].word;
   for (unsigned i = 1; i < header.size; i++) {

@@ -270,16 +270,16 @@ static uint64_t closure_header(const FnGroup *g) {
   union {
     Obj obj;
     uint64_t word;
-  } header = {
-      .obj = {.count = 1,
-              .tag = TAG_CLOSURE,
-              .size = (uint16_t)(captures_first(g) + g->capture_count) & 15}};
+  } header = {.obj = {.count = 1,
+                      .tag = TAG_CLOSURE,
+                      .size = (uint16_t)(captures_first(g) + g->capture_count) &
+                              SIZE_BITS}};
   unsigned mask = 0, at = CLOSURE_CAPTURES;
   for (int i = 0; i < g->free_count; i++) {
     if (!g->free[i].captured) continue;
     mask |= (unsigned)g->free[i].counted << at++;
   }
-  header.obj.mask = mask & 0xfff;
+  header.obj.mask = mask & MASK_BITS;
   return header.word;
 }
 

@@ -154,7 +154,7 @@ static Reg put_closure_of(Lower *l, const Expr *e, int count,
     uint64_t word;
   } header = {.obj = {.count = 1,
                       .tag = TAG_CLOSURE,
-                      .size = (uint16_t)(CLOSURE_CAPTURES + count) & 15,
+                      .size = (uint16_t)(CLOSURE_CAPTURES + count) & SIZE_BITS,
                       .mask = count > 1 ? 3 << CLOSURE_CAPTURES
                                         : 1 << CLOSURE_CAPTURES}};
   Reg r = reg_new(l, true);

@@ -192,11 +192,11 @@ static uint64_t small_header(const Lower *l, uint16_t tag, int n,
   union {
     Obj obj;
     uint64_t word;
-  } header = {.obj = {.count = 1, .tag = tag, .size = (uint16_t)n & 15}};
+  } header = {.obj = {.count = 1, .tag = tag, .size = (uint16_t)n & SIZE_BITS}};
   unsigned mask = 0;
   for (int i = 0; i < n; i++)
     mask |= (unsigned)l->regs.data[fields[i]].counted << i;
-  header.obj.mask = mask & 0xfff;
+  header.obj.mask = mask & MASK_BITS;
   return header.word;
 }
 

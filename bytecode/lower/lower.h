@@ -283,10 +283,9 @@ Reg lower_call_result(Lower *l, const Expr *e, Reg r);
  * the function that is called; NULL: it is not known as such. */
 const Fn *fn_inlined(Lower *l, const Expr *e, const Function *f);
 Reg lower_inlined(Lower *l, const Expr *e, const Fn *fn, Reg dst);
-/* Where a cell's fields begin, in words after its header: a big one has their
- * number and their mask before them. */
+/* Where a cell's fields begin, in words after its header. */
 static inline int cell_offset(int fields) {
-  return fields > SIZE_SMALL_MAX ? 1 + (fields + 63) / 64 : 0;
+  return (int)cell_offset_of((uint64_t)fields);
 }
 /* The argument of type `wanted`, checked, where a constructor has it. */
 Reg lower_ctor_field(Lower *l, const Expr *e, int i);

@@ -25,8 +25,8 @@
 /* A cell's header, as a unit. */
 static Word header(unsigned size, unsigned mask) {
   Obj obj = {.count = 1,
-             .size = (uint16_t)(size & 15),
-             .mask = (uint16_t)(mask & 0xfff)};
+             .size = (uint16_t)(size & SIZE_BITS),
+             .mask = (uint16_t)(mask & MASK_BITS)};
   Word w;
   memcpy(&w, &obj, sizeof w);
   return w;

@@ -30,9 +30,7 @@ int env_find(const Env *env, const TypeVar *v) {
 }
 
 bool env_counted(const Env *env, const Type *type) {
-  if (type->kind != TY_VAR)
-    return type_is_counted(type) ||
-           (env_is_dual(env) && type_is_float_scalar(type));
+  if (type->kind != TY_VAR) return type_is_object_in(type, env_is_dual(env));
   int i = env_find(env, type->var);
   return i < 0 || env->counted[i];
 }

@@ -333,6 +333,11 @@ static inline bool env_is_dual(const Env *env) { return env && env->dual; }
 static inline bool type_is_float_scalar(const Type *t) {
   return type_is_scalar(t) && dtype_is_float((DType)t->dtype);
 }
+/* Is a value of this type an object, and not bits, in code that is dual or
+ * not? */
+static inline bool type_is_object_in(const Type *t, bool dual) {
+  return type_is_counted(t) || (dual && type_is_float_scalar(t));
+}
 /* The cell of a tape: of which run it is (tape_run in vm/dual_tape.h); the
  * value, once there is one; the inputs. */
 enum { TAPE_RUN, TAPE_VALUE, TAPE_INPUTS };

@@ -34,8 +34,7 @@ bool dual_cell(Session *s, int tag, int n, const Type *const *types, bool dual,
                const Value *fields, Value *out) {
   Cell *c = n ? blank_cell(s, tag, n) : store_nullary(&s->store, tag);
   for (int i = 0; i < n; i++) {
-    bool counted =
-        type_is_counted(types[i]) || (dual && type_is_float_scalar(types[i]));
+    bool counted = type_is_object_in(types[i], dual);
     if (!c && counted) obj_drop(&s->store, fields[i].obj);
     else if (counted) set_field(c, i, fields[i]);
     else if (c) cell_fields(c)[i] = fields[i];
@@ -330,10 +329,6 @@ static bool is_float(const Type *t) {
   return t->kind == TY_TENSOR && dtype_is_float((DType)t->dtype);
 }
 
-static bool is_object_in(const Walk *w, const Type *t) {
-  return type_is_counted(t) || (w->dual && type_is_float_scalar(t));
-}
-
 static bool copy_leaf(Walk *w, const Type *type, Value v, bool bits,
                       Value *out) {
   if (is_float(type) || w->all_leaves) return w->leaf(w, type, v, bits, out);
@@ -382,7 +377,7 @@ static bool copy_step(Walk *w, CopyWork *work) {
       return true;
     }
     if (!copy_leaf(w, t, field, raw, &made.v)) return false;
-    made.counted = is_object_in(w, t);
+    made.counted = type_is_object_in(t, w->dual);
   } else {
     if (at->count == 0) obj_keep(&at->from->obj), made.v.cell = at->from;
     else if (!finish(s, at, work->made.data + at->first, &made.v)) return false;
@@ -734,21 +729,18 @@ bool vm_begin(Session *s, const Word *pc) {
   Walk w = {.s = s, .leaf = leaf_input, .dual = true};
   for (int i = 0; i < type->count; i++) {
     const Type *t = type->args[i];
-    bool bits = type_is_scalar(t) && !(pc->c && type_is_float_scalar(t));
+    bool bits = !type_is_object_in(t, pc->c);
     Value v;
     if (!walk_copy(&w, t, s->regs[list[i]], bits, &v)) {
       obj_drop(&s->store, &tape->obj);
       return false;
     }
-    if (type_is_counted(t) || type_is_float_scalar(t))
-      set_field(tape, TAPE_INPUTS + i, v);
+    if (type_is_object(t)) set_field(tape, TAPE_INPUTS + i, v);
     else cell_fields(tape)[TAPE_INPUTS + i] = v;
   }
-  for (int i = 0; i < type->count; i++) {
-    const Type *t = type->args[i];
-    bool bits = type_is_scalar(t) && !(pc->c && type_is_float_scalar(t));
-    if (!bits) obj_drop(&s->store, s->regs[list[i]].obj);
-  }
+  for (int i = 0; i < type->count; i++)
+    if (type_is_object_in(type->args[i], pc->c))
+      obj_drop(&s->store, s->regs[list[i]].obj);
   s->regs[pc->a].cell = tape;
   return true;
 }
@@ -759,13 +751,12 @@ bool vm_end(Session *s, const Word *pc) {
   Cell *tape = s->regs[pc->b].cell;
   Value v = s->regs[pc->c];
   bool dual = tape_is_dual(tape);
-  bool counted = type_is_counted(result) || type_is_float_scalar(result);
   s->level = tape_level(tape) - 1;
   if (s->level == 0) {
     session_note_tape(s);
     again_end(s);
   }
-  if (!counted) {
+  if (!type_is_object(result)) {
     cell_fields(tape)[TAPE_VALUE] = s->regs[pc->a] = v;
     return true;
   }

@@ -109,7 +109,7 @@ static inline void clear_field(Cell *c, int i) {
 
 /* Is a value of this type an object in differentiated code? */
 static inline bool type_is_object(const Type *t) {
-  return type_is_counted(t) || type_is_float_scalar(t);
+  return type_is_object_in(t, true);
 }
 
 /* --- Records ------------------------------------------------------------ */

@@ -168,8 +168,7 @@ Value sweep_argument(Sweep *w, const Type *type, Value v) {
     obj_drop(&s->store, v.obj);
     v = tensor;
   }
-  bool boxed = w->dual && type_is_float_scalar(type);
-  if (!type_is_scalar(type) || boxed) return v;
+  if (type_is_object_in(type, w->dual)) return v;
   Value bits = tensor_bits_at(v.tensor, 0);
   tensor_drop(&s->store.heap, v.tensor);
   return bits;
@@ -587,8 +586,7 @@ static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
   if (ok) ok = dual_cell(s, 0, n, types, w->dual, fields, out);
   else
     for (int i = 0; fields && types && i < made; i++)
-      if (type_is_counted(types[i]) ||
-          (w->dual && type_is_float_scalar(types[i])))
+      if (type_is_object_in(types[i], w->dual))
         obj_drop(&s->store, fields[i].obj);
   if (fields) mem_free(s->mem, fields, ((size_t)n + 1) * sizeof *fields);
   if (types) mem_free(s->mem, types, ((size_t)n + 1) * sizeof *types);

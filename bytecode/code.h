@@ -176,8 +176,6 @@ typedef enum ParamMode {
 /* A tuple of this many fields is returned unboxed, each field in a register of
  * its own, by the instance that direct calls use. */
 enum { RESULTS_LEAST = 2, RESULTS_MOST = 8 };
-/* The units of the list of registers that so many results go to. */
-static inline unsigned result_units(unsigned n) { return (n + 3) / 4; }
 
 struct Function {
   const Word *_Atomic code;

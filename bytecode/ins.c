@@ -75,7 +75,7 @@ uint32_t ins_list_count(const Word *at) {
 uint32_t ins_length(const Word *at) {
   const InsInfo *info = &ins_info[at->op];
   uint32_t n = ins_list_count(at);
-  return 1u + info->word_count + (info->list[1] == 'j' ? n : (n + 3) / 4);
+  return 1u + info->word_count + (info->list[1] == 'j' ? n : register_units(n));
 }
 
 /* --- Operands ----------------------------------------------------------- */

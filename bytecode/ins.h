@@ -76,6 +76,8 @@ typedef union Word {
   const void *data;
 } Word;
 
+/* The units that a list of `n` registers takes: four registers to a unit. */
+static inline unsigned register_units(unsigned n) { return (n + 3) / 4; }
 /* The units of an instruction, its list included. */
 uint32_t ins_length(const Word *at);
 /* Its list: how many operands, and the first when they are registers. */

@@ -106,7 +106,7 @@ typedef struct Observer {
 typedef Word UnboxedCode[5];
 static inline const Word *unboxed_code(const UnboxedCode codes[2],
                                        const Function *f) {
-  return codes[result_units(f->result_count) - 1];
+  return codes[register_units(f->result_count) - 1];
 }
 static_assert(RESULTS_MOST == 8, "a code for each length of the list");
 

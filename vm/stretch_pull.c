@@ -355,7 +355,7 @@ static bool sweep_row(SweptStep *step, Function *g, Value *window) {
   row->window = window;
   row->saved = cell_fields(step->cell) + step->at;
   row->left = length;
-  unsigned units = row->boxed ? 0 : result_units(g->result_count);
+  unsigned units = row->boxed ? 0 : register_units(g->result_count);
   Word entry[5 + RESULTS_MOST / 4], *next = entry + 2 + units;
   entry[0] = row->boxed ? (Word){.op = INS_call}
                         : (Word){.op = INS_call_unboxed, .c = 4 * units};

@@ -68,10 +68,9 @@
 /* The length of an instruction with a site, and a list of its registers.  The
  * same as ins_length(), without the walk over the row: tensor operators are
  * frequent. */
-#define SITE_UNITS(Site)                                       \
-  (2 + (unsigned)(((const Site *)pc[1].data)->source_count +   \
-                  ((const Site *)pc[1].data)->out_count + 3) / \
-           4)
+#define SITE_UNITS(Site)                                                    \
+  (2 + register_units((unsigned)(((const Site *)pc[1].data)->source_count + \
+                                 ((const Site *)pc[1].data)->out_count)))
 
 /* The loop's state goes to the session and comes back.  SLOW is for calls that
  * may fail; they are given all three, because a fault needs them for its place
@@ -268,14 +267,18 @@ static inline Cell *cell_in(Session *s, Cell *token, uint64_t header,
 /* Goes back to the caller's frame. */
 #define LEAVE() (fp--, pc = fp->pc, R = fp->regs)
 
-/* Calls `callee`, whose arguments stand at `at`; its code starts at `start`.
- * Two comparisons decide: fp against the frame limit, which stands for three
+/* Calls `callee`, whose arguments stand at `at`, to return to `back`.  Two
+ * comparisons decide: fp against the frame limit, which stands for three
  * questions at once (are the frames full, is the depth reached, was a stop
  * asked for: session_set_frame_limit), and the window against the end of the
  * segment.  Where either fails, vm_call() finds out which. */
-#define ENTER(callee, start, at) ENTER_FROM(callee, start, at, pc + 2)
-/* Likewise, to return to `back`. */
-#define ENTER_FROM(callee, start, at, back)                 \
+#define ENTER(callee, at, back)                        \
+  do {                                                 \
+    Function *called = (callee);                       \
+    ENTER_AT(called, function_code(called), at, back); \
+  } while (0)
+/* Likewise, from the instruction `start` of the callee. */
+#define ENTER_AT(callee, start, at, back)                   \
   do {                                                      \
     Function *f = (callee);                                 \
     Value *window = (at);                                   \
@@ -405,13 +408,10 @@ dispatch:
     NEXT(2);
 
     /* --- Calls --- */
-    CASE(call)
-        : CASE(call_unboxed)
-        : ENTER(pc[1].function, function_code(f), R + pc->b);
-    CASE(call_self) : ENTER(pc[1].function, pc - pc->c, R + pc->b);
+    CASE(call) : CASE(call_unboxed) : ENTER(pc[1].function, R + pc->b, pc + 2);
+    CASE(call_self) : ENTER_AT(pc[1].function, pc - pc->c, R + pc->b, pc + 2);
     CASE(apply)
-        : ENTER(closure_function(R[pc->b + pc->c - 1].cell), function_code(f),
-                R + pc->b);
+        : ENTER(closure_function(R[pc->b + pc->c - 1].cell), R + pc->b, pc + 2);
     CASE(tail) : ENTER_TAIL(pc[1].function);
     CASE(tail_apply) : ENTER_TAIL(closure_function(R[pc->b + pc->c - 1].cell));
     CASE(ret) : {
@@ -441,7 +441,7 @@ dispatch:
       LEAVE();
       list = pc->regs;
       for (unsigned i = 0; i < n; i++) R[list[i]] = fields[i];
-      NEXT(result_units(n));
+      NEXT(register_units(n));
     }
     CASE(ret_fill) : {
       Value v = A;
@@ -477,7 +477,7 @@ dispatch:
       NEXT(2);
     }
     CASE(cell) : SLOW(vm_cell(s, pc, NULL));
-    NEXT(2 + (pc->b + 3) / 4);
+    NEXT(2 + register_units(pc->b));
     CASE(cell1_in) : {
       Cell *c = cell_in(s, R[pc[2].regs[0]].cell, pc[1].word, 1);
       if (RARELY(!c)) goto no_memory;
@@ -494,9 +494,9 @@ dispatch:
       NEXT(3);
     }
     CASE(cell_in) : SLOW(vm_cell(s, pc, R[ins_list(pc)[pc->b]].cell));
-    NEXT(2 + (pc->b + 4) / 4);
+    NEXT(2 + register_units(pc->b + 1u));
     CASE(big_cell) : SLOW(vm_big_cell(s, pc));
-    NEXT(2 + (pc->b + 3) / 4);
+    NEXT(2 + register_units(pc->b));
     CASE(far_cell) : SLOW(vm_far_cell(s, pc));
     NEXT(2);
     CASE(far_get) : {
@@ -510,7 +510,7 @@ dispatch:
     CASE(cells) : SLOW(vm_cells(s, pc));
     NEXT(3);
     CASE(closure) : SLOW(vm_closure(s, pc));
-    NEXT(3 + (pc->b + 3) / 4);
+    NEXT(3 + register_units(pc->b));
     CASE(sibling) : SLOW(vm_sibling(s, pc));
     NEXT(2);
     CASE(hole) : A = of_place(&B.cell->fields[pc->c]);
@@ -553,7 +553,7 @@ dispatch:
     }
     CASE(open) : SAVE();
     vm_open(s, pc, NULL);
-    NEXT(2 + (pc->b + 3) / 4);
+    NEXT(2 + register_units(pc->b));
     CASE(reuse0) : {
       Cell *c = A.cell;
       B.cell = cell_token(c) ? c : NULL;
@@ -579,7 +579,7 @@ dispatch:
       SAVE();
       vm_open(s, pc, &token);
       C = token;
-      NEXT(2 + (pc->b + 3) / 4);
+      NEXT(2 + register_units(pc->b));
     }
 
     /* --- What is differentiated --- */
@@ -594,14 +594,14 @@ dispatch:
     CASE(dual_op) : SLOW(vm_dual_op(s, pc));
     NEXT(SITE_UNITS(OpSite));
     CASE(stretch_fits) : A = of_bool(vm_stretch_fits(s, R, pc));
-    NEXT(2 + (pc->b + 3) / 4);
+    NEXT(2 + register_units(pc->b));
     CASE(stretch_in) : SLOW(vm_stretch_in(s, pc));
-    NEXT(2 + (pc->b + pc->c + 3) / 4);
+    NEXT(2 + register_units((unsigned)pc->b + pc->c));
     CASE(stretch_out) : SLOW(vm_stretch_out(s, pc));
-    NEXT(2 + (pc->b + pc->c + 3) / 4);
+    NEXT(2 + register_units((unsigned)pc->b + pc->c));
     CASE(dual_apply) : {
       Function *callee = vm_dual_function(s, R[pc->b + pc->c - 1].cell);
-      ENTER(callee, function_code(f), R + pc->b);
+      ENTER(callee, R + pc->b, pc + 2);
     }
     CASE(dual_tail)
         : ENTER_TAIL(vm_dual_function(s, R[pc->b + pc->c - 1].cell));
@@ -631,7 +631,7 @@ dispatch:
       Value *at = vm_next_step(s, pc);
       if (!at) NEXT(2);
       const Word *back = pc - pc->a;
-      ENTER_FROM(back[-1].function, function_code(f), at, back);
+      ENTER(back[-1].function, at, back);
     }
 
     /* --- Mutable cells --- */
@@ -669,7 +669,7 @@ dispatch:
     CASE(scalar3) : SLOW(vm_scalar(s, pc, 3));
     NEXT(3);
     CASE(check) : SLOW(vm_check(s, pc));
-    NEXT(2 + (pc->b + 3) / 4);
+    NEXT(2 + register_units(pc->b));
     CASE(dim) : A = of_i64(B.tensor->shape[pc->c]);
     NEXT(1);
 

@@ -263,7 +263,7 @@ void vm_leave(Session *s) {
   unsigned n = s->pc[-2].c;
   const uint16_t *list = s->pc->regs;
   for (unsigned i = 0; i < n; i++) s->regs[list[i]] = s->left[i];
-  s->pc += result_units(n);
+  s->pc += register_units(n);
 }
 
 bool frame_leaves(const Frame *f) {

@@ -5,7 +5,7 @@
  *           become panels where a region needs them, and the tiles go on from
  *           the sums of the rows before, which changes no bit: a sum is one
  *           chain over the rows.
- *   sum     PARTS partial sums, row r in part r % PARTS, folded in halves: the
+ *   sum     the partial sums of kernels/law.h, folded in halves: the
  *           order of ref/reduce_body.h.
  *
  * Threads share the rows of a that are copied, the panels of a product, and the
@@ -16,14 +16,12 @@
 #include "kernels/drive/move.h"
 #include "kernels/drive/product.h"
 #include "kernels/kernel.h"
+#include "kernels/law.h"
 #include "kernels/parallel.h"
 
 #include <string.h>
 
-enum {
-  DEPTH = 1024, /* rows of a in scratch: the long part of panels.c */
-  PARTS = 16,
-};
+enum { DEPTH = 1024 }; /* rows of a in scratch: the long part of panels.c */
 
 /* --- Rows by number ------------------------------------------------------ */
 
@@ -295,7 +293,7 @@ typedef struct Summing {
   RowBlocks blocks;
   int64_t n;     /* columns */
   int64_t first; /* the number of the first row */
-  float *parts;  /* PARTS rows */
+  float *parts;  /* LAW_PARTS rows */
 } Summing;
 
 /* to[i] += x[i * step] for n elements. */
@@ -313,7 +311,7 @@ static void add_row(const Summing *s, float *to, const Tensor *t, int64_t row) {
   add_run(s->add, s->n, to, x, t->strides[1]);
 }
 
-/* Pieces are partial sums, each of every PARTS-th row. */
+/* Pieces are partial sums, each of every LAW_PARTS-th row. */
 static bool sum_share(const void *data, const Share *share) {
   const Summing *s = data;
   int64_t r = s->first;
@@ -321,7 +319,7 @@ static bool sum_share(const void *data, const Share *share) {
     const Tensor *t = s->blocks.of[i];
     if (op_stopped(s->call)) return false;
     for (int64_t row = 0; row < t->shape[0]; row++, r++) {
-      int64_t part = r % PARTS;
+      int64_t part = r % LAW_PARTS;
       if (part >= share->from && part < share->to)
         add_row(s, s->parts + part * s->n, t, row);
     }
@@ -334,11 +332,11 @@ static int sum_threads(const OpCall *call, RowBlocks x) {
   double time = 0;
   for (int64_t i = 0; i < x.count; i++)
     time += 1e-3 * PICOSECONDS * (double)tensor_count(x.of[i]);
-  return parallel_threads(call, PARTS, time);
+  return parallel_threads(call, LAW_PARTS, time);
 }
 
 bool rows_sum_add(const OpCall *call, RowsSum *sum, RowBlocks x) {
-  int64_t shape[] = {PARTS, x.of[0]->shape[1]};
+  int64_t shape[] = {LAW_PARTS, x.of[0]->shape[1]};
   if (!sum->parts) sum->parts = tensor_zeros(call->heap, DT_FLOAT32, 2, shape);
   if (!sum->parts) return false;
   Summing summing = {.call = call,
@@ -348,7 +346,8 @@ bool rows_sum_add(const OpCall *call, RowsSum *sum, RowBlocks x) {
                      .first = sum->rows,
                      .parts = (float *)sum->parts->data};
   for (int64_t i = 0; i < x.count; i++) sum->rows += x.of[i]->shape[0];
-  return parallel_run(call, sum_threads(call, x), PARTS, sum_share, &summing);
+  return parallel_run(call, sum_threads(call, x), LAW_PARTS, sum_share,
+                      &summing);
 }
 
 Tensor *rows_sum_end(Heap *heap, RowsSum *sum) {
@@ -356,7 +355,7 @@ Tensor *rows_sum_end(Heap *heap, RowsSum *sum) {
   float *parts = (float *)sum->parts->data;
   StripFn add = strip_of(OP_ADD, DT_FLOAT32);
   Tensor *out = tensor_new(heap, DT_FLOAT32, 1, &n);
-  for (int half = PARTS / 2; half > 0; half /= 2)
+  for (int half = LAW_PARTS / 2; half > 0; half /= 2)
     add_run(add, half * n, parts, parts + half * n, 1);
   if (out) memcpy(out->data, parts, (size_t)n * sizeof *parts);
   tensor_drop(heap, sum->parts);

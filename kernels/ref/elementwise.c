@@ -8,13 +8,10 @@
 #include "kernels/ref/elementary.h"
 #include "kernels/ref/loop.h"
 #include "kernels/ref/odd.h"
+#include "kernels/ref/tile.h"
 #include "tensor/half.h"
 
 #include <string.h>
-
-/* Elements that an elementary function is given at a time: 2 KB of doubles, on
- * the stack. */
-enum { TILE = 256 };
 
 #define STRIPS_LINKAGE
 

@@ -2,9 +2,8 @@
  * indexed by dtype, then by mean (0) or maximum (1). */
 #include "kernels/ref/pool.h"
 
+#include "kernels/law.h"
 #include "kernels/ref/loop.h"
-
-enum { PARTS = 16 };
 
 #define BODY "kernels/ref/pool_body.h"
 #include "kernels/ref/each_int.h"

@@ -18,9 +18,9 @@
  * the window is large. */
 ALWAYS_INLINE C FN(window)(const Tensor *x, const char *channel,
                            const Window *w, bool is_max) {
-  C part[PARTS];
+  C part[LAW_PARTS];
   int64_t r = 0;
-  for (int i = 0; i < PARTS; i++) part[i] = is_max ? (C)LEAST : (C)0;
+  for (int i = 0; i < LAW_PARTS; i++) part[i] = is_max ? (C)LEAST : (C)0;
   for (int64_t d = 0; d < w->axes[0].n && !stop_seen(w->stop); d++)
     for (int64_t h = 0; h < w->axes[1].n && !stop_seen(w->stop); h++) {
       const T *line = (const T *)channel +
@@ -30,11 +30,11 @@ ALWAYS_INLINE C FN(window)(const Tensor *x, const char *channel,
       for (int64_t v = 0; v < n; v++, r++) {
         if (w->stop && v % STOP_BLOCK == 0 && stop_seen(w->stop)) break;
         C e = LOAD(line[span_at(&w->axes[2], v) * x->strides[4]]);
-        C *p = &part[r % PARTS];
+        C *p = &part[r % LAW_PARTS];
         *p = is_max ? MAX_OF(*p, e) : ADD_OF(*p, e);
       }
     }
-  for (int half = PARTS / 2; half > 0; half /= 2)
+  for (int half = LAW_PARTS / 2; half > 0; half /= 2)
     for (int i = 0; i < half; i++)
       part[i] = is_max ? MAX_OF(part[i], part[i + half])
                        : ADD_OF(part[i], part[i + half]);

@@ -20,10 +20,6 @@
 
 /* --- Types of 64 bits ----------------------------------------------------- */
 
-/* A tile of results, and the block of k: a panel of 128 x 32 doubles is 32
- * KB. */
-enum { ROWS = 8, COLUMNS = 32, BLOCK = 128 };
-
 #define WIDE_LINKAGE
 #define WIDE_PRODUCT ref_product
 #define LOAD_TILE NAME_OF(tile_load, ID)

@@ -3,11 +3,10 @@
  * integer, float. */
 #include "kernels/ref/reduce.h"
 
+#include "kernels/law.h"
 #include "kernels/ref/loop.h"
 
 #include <string.h>
-
-enum { PARTS = 16 };
 
 #define REDUCERS ref_reducers
 #define REDUCERS_LINKAGE

@@ -25,12 +25,12 @@
   ALWAYS_INLINE void FN(run_##name)(C * part, int r, const T *x, int64_t step, \
                                     int64_t n) {                               \
     int64_t i = 0;                                                             \
-    for (; i < n && (r + i) % PARTS; i++) {                                    \
-      C *p = &part[(r + i) % PARTS], v = LOAD(x[i * step]);                    \
+    for (; i < n && (r + i) % LAW_PARTS; i++) {                                \
+      C *p = &part[(r + i) % LAW_PARTS], v = LOAD(x[i * step]);                \
       *p = JOIN(*p, v);                                                        \
     }                                                                          \
-    for (; i + PARTS <= n; i += PARTS)                                         \
-      for (int k = 0; k < PARTS; k++) {                                        \
+    for (; i + LAW_PARTS <= n; i += LAW_PARTS)                                 \
+      for (int k = 0; k < LAW_PARTS; k++) {                                    \
         C v = LOAD(x[(i + k) * step]);                                         \
         part[k] = JOIN(part[k], v);                                            \
       }                                                                        \
@@ -44,17 +44,17 @@
 #define ROWS(name, JOIN, neutral)                                             \
   RUN(name, JOIN)                                                             \
   static C FN(join_##name)(C * part) {                                        \
-    for (int half = PARTS / 2; half > 0; half /= 2)                           \
+    for (int half = LAW_PARTS / 2; half > 0; half /= 2)                       \
       for (int k = 0; k < half; k++) part[k] = JOIN(part[k], part[k + half]); \
     return part[0];                                                           \
   }                                                                           \
   static C FN(all_##name)(Walk w) {                                           \
-    C part[PARTS];                                                            \
+    C part[LAW_PARTS];                                                        \
     int64_t r = 0;                                                            \
-    for (int k = 0; k < PARTS; k++) part[k] = (C)(neutral);                   \
+    for (int k = 0; k < LAW_PARTS; k++) part[k] = (C)(neutral);               \
     while (walk_next(&w)) {                                                   \
       const T *x = (const T *)w.data[0];                                      \
-      int phase = (int)(r % PARTS);                                           \
+      int phase = (int)(r % LAW_PARTS);                                       \
       if (STEPS_ARE(w.step[0] == 1)) FN(run_##name)(part, phase, x, 1, w.n);  \
       else FN(run_##name)(part, phase, x, w.step[0], w.n);                    \
       r += w.n;                                                               \
@@ -66,20 +66,20 @@
  * Each has its own sixteen partial results: 4 KB of floats. */
 #define COLUMN_TILE(name, JOIN, neutral)                                  \
   static void FN(tile_##name)(Walk w, int columns, C *out) {              \
-    C part[PARTS][REDUCE_COLUMNS];                                        \
+    C part[LAW_PARTS][REDUCE_COLUMNS];                                    \
     int64_t r = 0;                                                        \
-    for (int k = 0; k < PARTS; k++)                                       \
+    for (int k = 0; k < LAW_PARTS; k++)                                   \
       for (int j = 0; j < REDUCE_COLUMNS; j++) part[k][j] = (C)(neutral); \
     while (walk_next(&w))                                                 \
       for (int64_t i = 0; i < w.n; i++, r++) {                            \
         const T *x = (const T *)w.data[0] + i * w.step[0];                \
-        C *p = part[r % PARTS];                                           \
+        C *p = part[r % LAW_PARTS];                                       \
         for (int j = 0; j < columns; j++) {                               \
           C v = LOAD(x[j]);                                               \
           p[j] = JOIN(p[j], v);                                           \
         }                                                                 \
       }                                                                   \
-    for (int half = PARTS / 2; half > 0; half /= 2)                       \
+    for (int half = LAW_PARTS / 2; half > 0; half /= 2)                   \
       for (int k = 0; k < half; k++)                                      \
         for (int j = 0; j < columns; j++)                                 \
           part[k][j] = JOIN(part[k][j], part[k + half][j]);               \

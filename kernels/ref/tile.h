@@ -7,7 +7,8 @@
 
 #include "tensor/tensor.h"
 
-enum { TILE = 256 }; /* elements that kernels process at a time */
+/* Elements that kernels process at a time: 2 KB of doubles, on the stack. */
+enum { TILE = 256 };
 
 #define TRANSFER(To, name)                                                  \
   void tile_load_##name(DType from, const char *x, int64_t step, int64_t n, \

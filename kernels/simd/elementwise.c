@@ -9,6 +9,7 @@
 #include "kernels/math/f32.h"
 #include "kernels/ref/elementwise.h"
 #include "kernels/ref/odd.h"
+#include "kernels/ref/tile.h"
 #include "tensor/half.h"
 
 #include <math.h>
@@ -75,8 +76,6 @@ static void f32_tile_power(float *x, const float *y, int n) {
 }
 
 /* --- Operators, conversions, choices -------------------------------------- */
-
-enum { TILE = 256 };
 
 #define STRIPS_LINKAGE static
 #define OVERLAID_ALONE 1

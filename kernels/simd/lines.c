@@ -18,10 +18,10 @@ VEC_FN Part part_exp(Part a) {
   return a;
 }
 
-/* Loops over PARTS elements of a line at a time, from number i on. */
+/* Loops over LAW_PARTS elements of a line at a time, from number i on. */
 #define EACH_PART(l)        \
   BLOCKS((l)->stop, (l)->n) \
-  for (int64_t i = at; i < end; i += PARTS)
+  for (int64_t i = at; i < end; i += LAW_PARTS)
 
 /* --- Softmax ------------------------------------------------------------- */
 
@@ -32,18 +32,18 @@ static float line_max(const NormLine *l) {
   Part most = part_set(-__builtin_inff()), other = most;
   BLOCKS(l->stop, l->n) {
     int64_t i = at;
-    for (; i + 2 * PARTS <= end; i += 2 * PARTS) {
+    for (; i + 2 * LAW_PARTS <= end; i += 2 * LAW_PARTS) {
       most = part_max(most, part_load_all(line + i));
-      other = part_max(other, part_load_all(line + i + PARTS));
+      other = part_max(other, part_load_all(line + i + LAW_PARTS));
     }
-    for (; i < end; i += PARTS)
+    for (; i < end; i += LAW_PARTS)
       most = part_max(most, part_load(line + i, l->n - i, -__builtin_inff()));
   }
   most = part_max(most, other);
-  float x[PARTS], best;
+  float x[LAW_PARTS], best;
   memcpy(x, &most, sizeof x);
   best = x[0];
-  for (int k = 1; k < PARTS; k++) best = best > x[k] ? best : x[k];
+  for (int k = 1; k < LAW_PARTS; k++) best = best > x[k] ? best : x[k];
   return best;
 }
 

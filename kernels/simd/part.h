@@ -4,10 +4,11 @@
 #ifndef KERNELS_SIMD_PART_H
 #define KERNELS_SIMD_PART_H
 
+#include "kernels/law.h"
 #include "kernels/simd/overlay.h"
 
-/* PARTS elements: number i is lane i % V of vector i / V. */
-enum { PARTS = 16, VECTORS = PARTS / V };
+/* LAW_PARTS elements: number i is lane i % V of vector i / V. */
+enum { VECTORS = LAW_PARTS / V };
 typedef struct Part {
   VF of[VECTORS];
 } Part;
@@ -27,12 +28,12 @@ VEC_FN Part part_load_all(const float *x) {
   return p;
 }
 
-/* Loads PARTS elements; those beyond the end of the line are `rest`, chosen by
- * the caller to have no effect.  left > 0. */
+/* Loads LAW_PARTS elements; those beyond the end of the line are `rest`, chosen
+ * by the caller to have no effect.  left > 0. */
 VEC_FN Part part_load(const float *x, int64_t left, float rest) {
-  if (left >= PARTS) return part_load_all(x);
-  float padded[PARTS];
-  for (int i = 0; i < PARTS; i++) padded[i] = rest;
+  if (left >= LAW_PARTS) return part_load_all(x);
+  float padded[LAW_PARTS];
+  for (int i = 0; i < LAW_PARTS; i++) padded[i] = rest;
   memcpy(padded, x, (size_t)left * sizeof *x);
   return part_load_all(padded);
 }
@@ -40,7 +41,7 @@ VEC_FN Part part_load(const float *x, int64_t left, float rest) {
 /* Stores the elements up to the end of the line; the memory after it is
  * not touched. */
 VEC_FN void part_store(float *x, int64_t left, Part p) {
-  if (left >= PARTS) {
+  if (left >= LAW_PARTS) {
     EACH_VECTOR vf_store(x + i * V, p.of[i]);
     return;
   }
@@ -83,9 +84,9 @@ VEC_FN Part part_affine(Part a, const Part *b, const Part *c) {
 
 /* +8, +4, +2, +1 */
 VEC_FN float part_sum(Part p) {
-  float x[PARTS];
+  float x[LAW_PARTS];
   memcpy(x, &p, sizeof x);
-  for (int half = PARTS / 2; half > 0; half /= 2)
+  for (int half = LAW_PARTS / 2; half > 0; half /= 2)
     for (int k = 0; k < half; k++) x[k] += x[k + half];
   return x[0];
 }

@@ -55,7 +55,7 @@ VEC_FN void meet(Extreme *e, Part x, Part (*join)(Part, Part)) {
   static Part line_##name(StopFlag *stop, const float *x, int64_t n) { \
     Part all = part_set(neutral);                                      \
     BLOCKS(stop, n)                                                    \
-    for (int64_t i = at; i < end; i += PARTS)                          \
+    for (int64_t i = at; i < end; i += LAW_PARTS)                      \
       all = JOIN(all, part_load(x + i, n - i, neutral));               \
     return all;                                                        \
   }
@@ -63,7 +63,7 @@ VEC_FN void meet(Extreme *e, Part x, Part (*join)(Part, Part)) {
   static Part line_##name(StopFlag *stop, const float *x, int64_t n) { \
     Extreme e = {.best = part_set(neutral)};                           \
     BLOCKS(stop, n)                                                    \
-    for (int64_t i = at; i < end; i += PARTS)                          \
+    for (int64_t i = at; i < end; i += LAW_PARTS)                      \
       meet(&e, part_load(x + i, n - i, neutral), JOIN);                \
     return part_spoilt(e);                                             \
   }
@@ -81,7 +81,7 @@ EXTREME_LINE(min, part_min, __builtin_inff())
       rows_##name##_FLOAT32(w, out, divisor);                            \
       return;                                                            \
     }                                                                    \
-    float part[PARTS], v;                                                \
+    float part[LAW_PARTS], v;                                            \
     Part all = line_##name(w->stop, (const float *)w->data[0], n);       \
     memcpy(part, &all, sizeof part);                                     \
     v = join_##name##_FLOAT32(part);                                     \

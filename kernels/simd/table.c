@@ -1,15 +1,11 @@
 /* Products in 64-bit types, from the reference's source; and the table of the
- * instruction set, whose other parts come from the files beside this one.  The
- * constants are those of kernels/ref/product.c, though any would give the same
- * bits. */
+ * instruction set, whose other parts come from the files beside this one. */
 #include "kernels/simd/overlay.h"
 
 #include "kernels/ref/product.h"
 #include "kernels/ref/tile.h"
 
 #include <string.h>
-
-enum { ROWS = 8, COLUMNS = 32, BLOCK = 128 };
 
 #define WIDE_LINKAGE static
 #define WIDE_PRODUCT product

@@ -397,10 +397,11 @@ typedef struct Spot {
   int64_t step; /* in elements, as strips expect */
 } Spot;
 
-/* Slots are further apart than their size, so that equal elements of two slots
- * never share their offset in a page (4 KiB aliasing): a load would wait for a
- * store to the other slot. */
-typedef char Slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value) + 320]
+/* Bytes between two slots.  Slots so begin an odd number of cache lines apart,
+ * 37 of 64 bytes, and equal elements of two slots never share their offset in a
+ * page (4 KiB aliasing): a load would wait for a store to the other slot. */
+enum { SLOT_GAP = 320 };
+typedef char Slots[FUSE_SLOTS][FUSE_TILE * sizeof(Value) + SLOT_GAP]
     __attribute__((aligned(64)));
 
 /* The work that threads share, tile by tile.  A fault ends one share, not the

@@ -418,6 +418,11 @@ DType rule_weight_dtype(const RuleCall *c) {
   return apart ? w : x;
 }
 
+DType rule_dtype_or_int32(const RuleCall *c) {
+  DType dtype = attr_dtype(c->attrs, ATTR_dtype);
+  return dtype == DTYPE_NONE ? DT_INT32 : dtype;
+}
+
 /* --- Integer attributes --------------------------------------------------- */
 
 /* Passes `?` and forms: the run will know. */

@@ -100,18 +100,13 @@ static RuleStatus rule_arange(RuleCall *c) {
                      &length);
 }
 
-static DType count_dtype(const RuleCall *c) {
-  DType dtype = attr_dtype(c->attrs, ATTR_dtype);
-  return dtype == DTYPE_NONE ? DT_INT32 : dtype;
-}
-
 /*   x : (d1, ..., dr, t)
  *   ----------------------------------
  *   shape_of(x, dtype=u) : (r, u)                                           */
 RULE(shape_of, "(d..., t) -> (rank of d, dtype)", .fits = FITS_ALWAYS);
 static RuleStatus rule_shape_of(RuleCall *c) {
   Dim rank = dim_of(c->args[0].rank);
-  return rule_result(c, count_dtype(c), 1, &rank);
+  return rule_result(c, rule_dtype_or_int32(c), 1, &rank);
 }
 
 /*   x : (d..., t)
@@ -119,7 +114,7 @@ static RuleStatus rule_shape_of(RuleCall *c) {
  *   ndarray_size(x, dtype=u) : u                                            */
 RULE(ndarray_size, "(d..., t) -> ((), dtype)", .fits = FITS_ALWAYS);
 static RuleStatus rule_ndarray_size(RuleCall *c) {
-  return rule_result(c, count_dtype(c), 0, NULL);
+  return rule_result(c, rule_dtype_or_int32(c), 0, NULL);
 }
 
 /*   i : (d..., int)    on, off : u    0 <= k <= rank of d

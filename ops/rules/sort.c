@@ -13,18 +13,13 @@ static RuleStatus rule_sort(RuleCall *c) {
   return rule_result_alike(c);
 }
 
-static DType index_dtype(const RuleCall *c) {
-  DType dtype = attr_dtype(c->attrs, ATTR_dtype);
-  return dtype == DTYPE_NONE ? DT_INT32 : dtype;
-}
-
 /*   x : (d..., t)
  *   ----------------------------------------
  *   argsort(x, axis=k, dtype=u) : (d..., u)                                 */
 RULE(argsort, "(d..., t) -> (d..., dtype), axis in range", .fits = FITS_ALWAYS);
 static RuleStatus rule_argsort(RuleCall *c) {
   RuleStatus status = rule_sort(c);
-  c->result.dtype = index_dtype(c);
+  c->result.dtype = rule_dtype_or_int32(c);
   return status;
 }
 
@@ -42,7 +37,7 @@ static RuleStatus rule_topk(RuleCall *c) {
     return rule_error(c, E0303, 0, "k is %s, axis %d of %s is shorter",
                       rule_dim_text(c, k), axis, rule_shape(c, 0));
   RuleType values = rule_tensor(x.dtype, x.rank, x.dims);
-  RuleType indices = rule_tensor(index_dtype(c), x.rank, x.dims);
+  RuleType indices = rule_tensor(rule_dtype_or_int32(c), x.rank, x.dims);
   const char *what = attr_text(c->attrs, ATTR_ret_type);
   if (strcmp(what, "both") == 0) {
     RuleType *fields = rule_result_tuple(c, 2);
@@ -70,5 +65,5 @@ static RuleStatus rule_searchsorted(RuleCall *c) {
                       "values %s need a sequence of rank 1, or "
                       "one for each row, not %s",
                       rule_shape(c, 1), rule_shape(c, 0));
-  return rule_result(c, index_dtype(c), v->rank, v->dims);
+  return rule_result(c, rule_dtype_or_int32(c), v->rank, v->dims);
 }

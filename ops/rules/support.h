@@ -45,6 +45,8 @@ bool rule_expect(RuleCall *c, int i, DType dtype, int rank, const Dim *dims);
 /* The dtype that a weight, operand 1, has beside operand 0: its own where both
  * are integers, else that of operand 0. */
 DType rule_weight_dtype(const RuleCall *c);
+/* Of counts and indices: attribute `dtype`, int32 where it is not given. */
+DType rule_dtype_or_int32(const RuleCall *c);
 
 /* --- Integer attributes -----------------------------------------------------
  * An attribute's integers are Dims, which do no arithmetic by themselves: a

@@ -118,10 +118,6 @@ uint64_t stepper_number(const Stepper *s) {
   return e ? e->count : 0;
 }
 
-uint64_t stepper_reach(const Stepper *s) {
-  return s->machine->entry ? s->machine->entry - 1 : 0;
-}
-
 const char *stepper_stopped_by(const Stepper *s) {
   return s->hit ? s->hit->text : "";
 }

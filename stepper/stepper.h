@@ -116,8 +116,6 @@ StepOutcome stepper_at(const Stepper *s);
 uint64_t stepper_number(const Stepper *s);
 /* Whether nothing further is to be evaluated. */
 bool stepper_ended(const Stepper *s);
-/* The number of steps that the record can go back by. */
-uint64_t stepper_reach(const Stepper *s);
 
 /* --- What there is to see ------------------------------------------------ */
 

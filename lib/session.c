@@ -513,7 +513,7 @@ static rly_status call_value(rly_session *s, const rly_value *f, int count,
   Value values[count + 1], v;
   if (!take_arguments(s, NULL, f->type, count, args, values))
     return RLY_REFUSED;
-  RunStatus status = session_apply(s->vm, f->type, f->value, count, values, &v);
+  RunStatus status = session_apply(s->vm, f->value, count, values, &v);
   return status == RUN_OK ? session_give_take(s, f->type->result, v, result)
                           : status_of_run(status);
 }

@@ -278,7 +278,7 @@ RunStatus session_call(Session *s, const Global *g, int count,
                        const Value *args, Value *result) {
   Value fn;
   if (g->value->kind != EX_FN && session_value(s, g, &fn))
-    return session_apply(s, g->type, fn, count, args, result);
+    return session_apply(s, fn, count, args, result);
   run_begin(s);
   if (!fits(s, count)) return too_many(s);
   Function *f = function_of(s, g);
@@ -306,9 +306,8 @@ bool session_function(Session *s, const Global *g, Value *out) {
 /* The closure itself is the argument after the others, where the function's
  * own code looks for its captures; only a function that has a parameter for it
  * owns a reference. */
-RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
-                        const Value *args, Value *result) {
-  (void)fn_type;
+RunStatus session_apply(Session *s, Value fn, int count, const Value *args,
+                        Value *result) {
   run_begin(s);
   if (!fits(s, count)) return too_many(s);
   pthread_mutex_lock(&s->code->lock);

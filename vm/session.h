@@ -52,7 +52,7 @@ void session_forget(Session *s);
 Store *session_store(Session *s);
 void session_set_limits(Session *s, Limits limits);
 Limits session_limits(const Session *s);
-/* From now on the session has these; gives those that it had. */
+/* Replaces the session's hooks; returns the old ones. */
 SessionHooks session_swap_hooks(Session *s, SessionHooks hooks);
 
 /* Makes the steps and calls up to session_end() one run: its time and its
@@ -82,8 +82,8 @@ RunStatus session_step(Session *s, const Step *step, Value *result);
 RunStatus session_call(Session *s, const Global *g, int count,
                        const Value *args, Value *result);
 /* Calls a function value of a monomorphic type. */
-RunStatus session_apply(Session *s, const Type *fn_type, Value fn, int count,
-                        const Value *args, Value *result);
+RunStatus session_apply(Session *s, Value fn, int count, const Value *args,
+                        Value *result);
 
 /* A global function as a value, whose instance owns its arguments and checks
  * them; an owned reference.  False when memory runs out. */

@@ -102,8 +102,8 @@ typedef struct ChainSite {
   const ChainInput *inputs;
   const OpSite *const *members; /* a step each */
   const OpSite *join;           /* that concatenation, or NULL */
-  const uint8_t *parts; /* of each output, where there is one: which operand of
-                           it this is, counted from 1; 0: none */
+  const uint8_t *parts; /* for each output: 1 + its operand position in `join`;
+                           0: it is no operand of `join` */
   const Type *const *out_types;
   int out_count;
   const char *name; /* "multiply+add" */

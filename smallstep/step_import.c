@@ -55,7 +55,8 @@ static StepObj *fields_of(Import *im, StepObj *to, const Type *type, Value v) {
   return to;
 }
 
-/* What has no fields is no object of its own: its constructor's, or none. */
+/* Copies a cell.  Cells without fields are not looked up: one immortal cell
+ * serves every nullary constructor of the same tag. */
 static StepObj *cell(Import *im, const Type *type, Value v) {
   const Ctor *ctor =
       type->kind == TY_ADT ? &type->adt->ctors[v.obj->tag] : NULL;

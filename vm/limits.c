@@ -18,7 +18,7 @@
  * and the threads have it. */
 #include "vm/vm.h"
 
-/* What it has evaluated aside is stopped with it. */
+/* Also stops the session's aside (session_aside). */
 static void stop(Session *s, StopReason reason) {
   for (; s; s = atomic_load(&s->aside)) {
     atomic_store(&s->store.stop, (int)reason);

@@ -48,8 +48,8 @@ typedef struct HostCell {
 /* What of the outermost differentiated run is to be computed again in its
  * sweep, and a sweep that does so (again.h). */
 typedef struct Again {
-  uint64_t next;   /* at this many records an operator looks what is up */
-  uint64_t last;   /* the number of the last record that a replay waits for */
+  uint64_t next; /* an operator checks the memory in use at this many records */
+  uint64_t last; /* the number of the last record that a replay waits for */
   uint64_t wanted; /* the order of the next such record; UINT64_MAX: none */
   Cell *region;    /* owned: whose blanks are made; NULL: records keep all */
   bool asked;      /* by checkpoint(): the region ends with its function */
@@ -160,7 +160,8 @@ struct Session {
   /* The stack. */
   Frame *frames, *frame_top; /* frame_top: after the last one in use */
   size_t frame_cap;
-  _Atomic(Frame *) frame_limit; /* a call at or above looks what is up */
+  _Atomic(Frame *) frame_limit; /* a call at or above this frame finds
+                                   out why it may not go on */
   Segment *segment, *spare;
   size_t stack_bytes; /* of the frames and of all segments */
   /* Where the loop stands when it is left.  `pc` and `regs` are not

@@ -25,9 +25,9 @@ static Cell *record_before(const Session *s, const StretchSite *site,
   return NULL;
 }
 
-/* Are these inputs all that there is of the record's results, but for those
- * that are the same in all steps?  And are they what those of the
- * steps before, if there are any, are? */
+/* Can this step extend record `r`?  Each input must be a result of the step
+ * before, taken from the same place as in earlier steps, or the same Dual in
+ * every step; nothing else may refer to `r`. */
 static bool continues(const Session *s, const StretchSite *site,
                       const Value *regs, const uint16_t *list, const Cell *r,
                       const Cell *steps) {

@@ -75,8 +75,8 @@ static bool is_fixed(const Tuples *t, Reg r) {
          !t->l->regs.data[r].nullable && t->l->regs.data[r].out < 0;
 }
 
-/* Is it made once, of registers that stay as they are, and are only its fields
- * read? */
+/* Can the cell in `r` stay unbuilt?  It must be made once, of registers that
+ * are never set again, and only its fields may be read. */
 static bool may_go(const Tuples *t, Reg r) {
   const RegUse *u = &t->uses[r];
   if (u->cell == 0 || u->blocked || u->reads != u->field_reads ||

@@ -21,15 +21,15 @@ typedef struct OpFault {
  * while, and for longer the more such regions came in a row (exponential
  * backoff).  One thread at a time uses it; it starts as zeros.  Times are in
  * nanoseconds. */
-typedef struct Crowd {
+typedef struct Contention {
   int64_t until; /* work on one thread until this time */
   int64_t ended; /* when the last region had ended; 0: there was none */
   int64_t alone; /* length of the last such while; 0 for none */
   int asked;     /* threads of the largest region so far; 0: none yet */
   int given;     /* of those, the ones that the system could make */
   /* does the environment say how threads wait? */
-  enum { CROWD_UNKNOWN, CROWD_UNTOLD, CROWD_TOLD } told;
-} Crowd;
+  enum { CONTENTION_UNKNOWN, CONTENTION_UNTOLD, CONTENTION_TOLD } told;
+} Contention;
 
 typedef struct OpCall OpCall;
 
@@ -61,8 +61,8 @@ struct OpCall {
   Arena *arena;            /* scratch, released after the call */
   const _Atomic int *stop; /* when nonzero the kernel returns false soon */
   int threads;
-  Crowd *crowd;         /* NULL: regions use threads without this check */
-  const HostOps *hosts; /* NULL: the program has none, or cannot be asked */
+  Contention *contention; /* NULL: regions use threads without this check */
+  const HostOps *hosts;   /* NULL: the program has none, or cannot be asked */
   OpFault fault;
 };
 

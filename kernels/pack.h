@@ -18,7 +18,8 @@ typedef struct Packed {
 
 /* The packed form of b[k, n], whose elements are in `buffer`.  NULL when this
  * is the first use, when memory is short, or when `stop` was set.  It belongs
- * to the buffer.  Of the call only heap, stop, threads and crowd are read. */
+ * to the buffer.  Of the call only heap, stop, threads and contention are read.
+ */
 Packed *pack_find(const OpCall *call, Buffer *buffer, const Matrix *b,
                   int64_t k, int64_t n);
 

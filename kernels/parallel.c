@@ -5,9 +5,9 @@
  * A session that works beside other processes would suffer from OpenMP's busy
  * waiting: at the end of a region the threads spin for each other, and when one
  * of them has lost its core, all wait for the system to give it back.  The
- * Crowd of a session (call.h) measures that: a region in which the first thread
- * to finish waited long, and for most of the region's time, is followed by a
- * while on one thread, doubled each time in a row:
+ * Contention of a session (call.h) measures that wait: a region in which the
+ * first thread to finish waited long, and for most of the region's time, is
+ * followed by a while on one thread, doubled each time in a row:
  *
  *   100 ms --> 200 ms --> ... --> 3.2 s --a region that did not wait--> 0
  *
@@ -28,13 +28,15 @@ static const int64_t ALONE_MOST = 3200ll * 1000 * 1000;
  * default libgomp's spin for some milliseconds before they sleep. */
 static const int64_t SPINS = 500 * 1000;
 
-bool crowd_is_near(const Crowd *c, int64_t now) { return now < c->until; }
+bool contention_backs_off(const Contention *c, int64_t now) {
+  return now < c->until;
+}
 
-bool crowd_is_awake(const Crowd *c, int64_t now) {
+bool contention_threads_spin(const Contention *c, int64_t now) {
   return c->ended && now - c->ended < SPINS;
 }
 
-void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end) {
+void contention_note(Contention *c, int64_t start, int64_t idle, int64_t end) {
   int64_t wait = end - idle;
   c->ended = end;
   if (wait < LONG_WAIT || wait < idle - start) {
@@ -62,21 +64,21 @@ enum { SHARES = 4 }; /* to a thread */
 static const double WORTH_WAKING = 50e3, WORTH_GIVING = 10e3;
 
 /* A user who tells OpenMP how to wait has considered other processes. */
-static bool is_told_to_wait(Crowd *c) {
-  if (c->told == CROWD_UNKNOWN)
+static bool is_told_to_wait(Contention *c) {
+  if (c->told == CONTENTION_UNKNOWN)
     c->told = getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")
-                  ? CROWD_TOLD
-                  : CROWD_UNTOLD;
-  return c->told == CROWD_TOLD;
+                  ? CONTENTION_TOLD
+                  : CONTENTION_UNTOLD;
+  return c->told == CONTENTION_TOLD;
 }
 
 /* The least work that is worth giving to a thread now.  The clock is read only
  * where the answer decides how many threads work of `nanoseconds` gets. */
-static double worth(Crowd *c, double nanoseconds) {
+static double worth(Contention *c, double nanoseconds) {
   bool matters = nanoseconds >= 2 * WORTH_GIVING &&
                  nanoseconds < PARALLEL_MAX * WORTH_WAKING;
-  bool spins =
-      c && matters && !is_told_to_wait(c) && crowd_is_awake(c, clock_ns());
+  bool spins = c && matters && !is_told_to_wait(c) &&
+               contention_threads_spin(c, clock_ns());
   return spins ? WORTH_GIVING : WORTH_WAKING;
 }
 
@@ -84,7 +86,7 @@ static double worth(Crowd *c, double nanoseconds) {
  * would only compete for the same cores. */
 int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds) {
   if (call->threads <= 1 || omp_in_parallel()) return 1;
-  double most = nanoseconds / worth(call->crowd, nanoseconds);
+  double most = nanoseconds / worth(call->contention, nanoseconds);
   int64_t threads = call->threads < PARALLEL_MAX ? call->threads : PARALLEL_MAX;
   if (threads > pieces) threads = pieces;
   if ((double)threads > most) threads = (int64_t)most;
@@ -160,7 +162,7 @@ static int threads_to_be_had(int wanted) {
 
 /* Asks the system only when a session wants more threads than ever before, and
  * believes the answer from then on. */
-static int threads_given(Crowd *c, int wanted) {
+static int threads_given(Contention *c, int wanted) {
   if (!c) return wanted;
   if (c->asked < wanted) c->given = threads_to_be_had(c->asked = wanted);
   return c->given < wanted ? c->given : wanted;
@@ -171,16 +173,17 @@ static int threads_given(Crowd *c, int wanted) {
 bool parallel_run(const OpCall *call, int threads, int64_t pieces, ShareFn work,
                   const void *data) {
   const Share all = {0, pieces, 0};
-  Crowd *crowd = call->crowd;
+  Contention *contention = call->contention;
   if (pieces <= 0) return true;
   if (threads <= 1) return work(data, &all);
   int64_t start = clock_ns(), idle;
-  if (crowd && crowd_is_near(crowd, start) && !is_told_to_wait(crowd))
+  if (contention && contention_backs_off(contention, start) &&
+      !is_told_to_wait(contention))
     return work(data, &all);
-  threads = threads_given(crowd, threads);
+  threads = threads_given(contention, threads);
   if (threads <= 1) return work(data, &all);
   bool ok = run_region(threads, pieces, work, data, &idle);
-  if (crowd) crowd_note(crowd, start, idle, clock_ns());
+  if (contention) contention_note(contention, start, idle, clock_ns());
   return ok;
 }
 #else

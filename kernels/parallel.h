@@ -28,17 +28,17 @@ int parallel_threads(const OpCall *call, int64_t pieces, double nanoseconds);
 
 /* Runs all pieces.  False when any share returned false; the other shares run
  * nevertheless.  Runs on one thread while other processes compete for the cores
- * (call->crowd), which changes no bit. */
+ * (call->contention), which changes no bit. */
 bool parallel_run(const OpCall *call, int threads, int64_t pieces, ShareFn work,
                   const void *data);
 
 /* Do the threads of the last region still spin at this time, so that they get
  * work without being woken? */
-bool crowd_is_awake(const Crowd *c, int64_t now);
+bool contention_threads_spin(const Contention *c, int64_t now);
 /* Shall the caller work on one thread at this time? */
-bool crowd_is_near(const Crowd *c, int64_t now);
+bool contention_backs_off(const Contention *c, int64_t now);
 /* Records a region that began at `start`.  At `idle` the first thread ran out
  * of work, and at `end` all had finished. */
-void crowd_note(Crowd *c, int64_t start, int64_t idle, int64_t end);
+void contention_note(Contention *c, int64_t start, int64_t idle, int64_t end);
 
 #endif

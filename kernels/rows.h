@@ -18,8 +18,8 @@ bool row_blocks_fit(RowBlocks x);
 
 /* A product and a sum may be made of several parts of the rows, the first part
  * first: each goes on from what the parts before gave, so that the bits are
- * those of all rows at once.  Of a call only heap, stop, threads and crowd are
- * read. */
+ * those of all rows at once.  Of a call only heap, stop, threads and contention
+ * are read. */
 
 /* a' b, as nn.matmul with transpose_a has it; block i of a has as many rows as
  * block i of b.  `before` is the product of the rows before these, which is

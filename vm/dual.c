@@ -113,7 +113,7 @@ static bool run_kernel(Session *s, const OpSite *site, int n, const Value *args,
                  .arena = &s->scratch,
                  .stop = &s->store.stop,
                  .threads = s->limits.threads,
-                 .crowd = &s->crowd,
+                 .contention = &s->contention,
                  .hosts = s->code->program->hosts};
   if (!op_run(&call)) {
     if (call.fault.message)

@@ -150,9 +150,9 @@ struct Session {
   Limits limits;
   SessionHooks hooks;
   Diags *diags;
-  Arena scratch; /* of one operator call */
-  Crowd crowd;   /* that such calls have met */
-  Plans plans;   /* of tensor operators */
+  Arena scratch;         /* of one operator call */
+  Contention contention; /* that such calls have met */
+  Plans plans;           /* of tensor operators */
   /* Values of `let @x` and `let %x`, by slot. */
   GlobalSlot *values;
   size_t value_count;

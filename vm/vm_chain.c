@@ -475,7 +475,7 @@ static OpCall call_of(Chain *c, const OpSite *site, const Tensor **args) {
                   .arena = &c->s->scratch,
                   .stop = &c->s->store.stop,
                   .threads = c->s->limits.threads,
-                  .crowd = &c->s->crowd};
+                  .contention = &c->s->contention};
 }
 
 /* The result, owned; NULL after a fault. */
@@ -517,7 +517,7 @@ __attribute__((always_inline)) static inline bool run_fused(Chain *c) {
   call.arena = &c->s->scratch;
   call.stop = &c->s->store.stop;
   call.threads = c->s->limits.threads;
-  call.crowd = &c->s->crowd;
+  call.contention = &c->s->contention;
   call.fault.message = NULL;
   if (!make_outs(c, &outs)) return false;
   bool ok = c->plan->is_line ? run_line(c, &outs, &call, &step)

@@ -218,7 +218,7 @@ static void set_call(Session *s, const OpSite *site, const Operands *o,
   call->arena = &s->scratch;
   call->stop = &s->store.stop;
   call->threads = s->limits.threads;
-  call->crowd = &s->crowd;
+  call->contention = &s->contention;
   call->hosts = s->code->program->hosts;
   call->fault.message = NULL;
 }

@@ -97,7 +97,7 @@ static OpCall kernel_call(Session *s) {
   return (OpCall){.heap = &s->store.heap,
                   .stop = &s->store.stop,
                   .threads = s->limits.threads,
-                  .crowd = &s->crowd};
+                  .contention = &s->contention};
 }
 
 static bool kernel_failed(Session *s) {

@@ -201,18 +201,18 @@ static void all_of_them_stop(void **state) {
 /* --- Beside other processes ----------------------------------------------- */
 
 /* In milliseconds. */
-static void region(Crowd *c, int64_t start, int64_t idle, int64_t end) {
-  crowd_note(c, start * 1000000, idle * 1000000, end * 1000000);
+static void region(Contention *c, int64_t start, int64_t idle, int64_t end) {
+  contention_note(c, start * 1000000, idle * 1000000, end * 1000000);
 }
 
-static void alone_until(const Crowd *c, int64_t end) {
-  assert_true(crowd_is_near(c, end * 1000000 - 1));
-  assert_false(crowd_is_near(c, end * 1000000));
+static void alone_until(const Contention *c, int64_t end) {
+  assert_true(contention_backs_off(c, end * 1000000 - 1));
+  assert_false(contention_backs_off(c, end * 1000000));
 }
 
 static void alone_after_waiting(void **state) {
   (void)state;
-  Crowd c = {0};
+  Contention c = {0};
   region(&c, 0, 1, 2);
   alone_until(&c, 0);
   region(&c, 0, 20, 35); /* worked for longer than it waited */
@@ -232,11 +232,11 @@ static void alone_after_waiting(void **state) {
 
 static void awake_after_a_region(void **state) {
   (void)state;
-  Crowd c = {0};
-  assert_false(crowd_is_awake(&c, 1)); /* there was no region */
+  Contention c = {0};
+  assert_false(contention_threads_spin(&c, 1)); /* there was no region */
   region(&c, 0, 9, 10);
-  assert_true(crowd_is_awake(&c, 10 * 1000000 + 499999));
-  assert_false(crowd_is_awake(&c, 10 * 1000000 + 500000));
+  assert_true(contention_threads_spin(&c, 10 * 1000000 + 499999));
+  assert_false(contention_threads_spin(&c, 10 * 1000000 + 500000));
 }
 
 int main(void) {

@@ -2,7 +2,7 @@
  *
  * A walk goes over a value of any depth, with a stack of its own, and copies it
  * leaf by leaf from one representation to another (walk_copy). */
-#include "vm/again.h"
+#include "vm/checkpoint.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static Cell *record_new(Session *s, const OpSite *site, int level, int args,
 }
 
 static Cell *blank_next(Session *s, int level, int outs) {
-  Cell *r = again_blank(s, level, outs);
+  Cell *r = checkpoint_blank(s, level, outs);
   if (r) cell_fields(r)[RECORD_ORDER].bits |= ++s->record_count;
   return r;
 }
@@ -197,7 +197,7 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
   }
   ending = unread(site, n, under, ending);
   if (!dual_apply(s, site, n, under, ending, m, outs)) return false;
-  bool blank = again_blanks(s, level);
+  bool blank = checkpoint_blanks(s, level);
   const struct Derivative *d =
       blank ? NULL : derivative_of(s, site, n, under, m, outs);
   Cell *r = blank ? blank_next(s, level, m)
@@ -217,7 +217,7 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
     f[RECORD_ARGS + n + i].bits = dual_index(own[i]);
   }
   if (!blank) keep_values(d, r, n, under, m, outs);
-  bool ok = again_made(s, r);
+  bool ok = checkpoint_made(s, r);
   for (int i = 0; i < m; i++) {
     Value dual;
     if (!dtype_is_float(dual_tensor(outs[i])->dtype)) continue;
@@ -273,7 +273,7 @@ bool vm_dual_op(Session *s, const Word *pc) {
   const OpSite *site = pc[1].data;
   const uint16_t *list = ins_list(pc);
   int n = site->arg_count, m = site->out_count, made_count = 0;
-  if (!again_look(s)) return false;
+  if (!checkpoint_look(s)) return false;
   Value *args = ARENA_ARRAY(&s->scratch, Value, 2 * (size_t)n + (size_t)m + 1);
   Value *made = args + n, *outs = made + n;
   uint32_t ending = 0;
@@ -721,7 +721,7 @@ bool vm_begin(Session *s, const Word *pc) {
                     "differentiation within differentiation is too "
                     "deep: %d levels",
                     LEVELS_MOST);
-  if (s->level == 0) again_begin(s, type_is_object(type->result));
+  if (s->level == 0) checkpoint_begin(s, type_is_object(type->result));
   Cell *tape = blank_cell(s, TAG_TAPE, TAPE_INPUTS + type->count);
   if (!tape) return vm_out_of_memory(s);
   s->runs[++s->level] = atomic_fetch_add(&runs_begun, 1);
@@ -754,7 +754,7 @@ bool vm_end(Session *s, const Word *pc) {
   s->level = tape_level(tape) - 1;
   if (s->level == 0) {
     session_note_tape(s);
-    again_end(s);
+    checkpoint_end(s);
   }
   if (!type_is_object(result)) {
     cell_fields(tape)[TAPE_VALUE] = s->regs[pc->a] = v;
@@ -809,12 +809,12 @@ static bool look(Session *s, const Type *type, Value v, Leaves *leaves) {
 static bool record_custom(Session *s, const Type *type, const uint16_t *list,
                           int level, uint64_t outs, Value *y) {
   int n = type->count;
-  bool blank = again_blanks(s, level);
+  bool blank = checkpoint_blanks(s, level);
   Cell *r = blank ? blank_next(s, level, (int)outs)
                   : record_new(s, NULL, level, n + 2, (int)outs);
   if (!r) return vm_out_of_memory(s);
   if (!blank) cell_fields(r)[RECORD_RULE].bits = (uint64_t)(uintptr_t)type;
-  bool ok = again_made(s, r);
+  bool ok = checkpoint_made(s, r);
   for (int i = 0; ok && !blank && i < n + 2; i++) {
     Value v = i <= n ? s->regs[list[i]] : *y;
     const Type *t = i == 0 ? NULL : i <= n ? type->args[i - 1] : type->result;

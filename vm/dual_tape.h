@@ -127,7 +127,7 @@ enum {
   RECORD_ADJOINT,
   RECORD_ARGS
 };
-/* A blank has its region (again.h) in the place of all that. */
+/* A blank has its region (checkpoint.h) in the place of all that. */
 enum { RECORD_OF_OP, RECORD_OF_STRETCH, RECORD_BLANK };
 
 static inline uint64_t record_order(Cell *r) {

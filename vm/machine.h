@@ -46,8 +46,8 @@ typedef struct HostCell {
 } HostCell;
 
 /* What of the outermost differentiated run is to be computed again in its
- * sweep, and a sweep that does so (again.h). */
-typedef struct Again {
+ * sweep, and a sweep that does so (checkpoint.h). */
+typedef struct Checkpointing {
   uint64_t next; /* an operator checks the memory in use at this many records */
   uint64_t last; /* the number of the last record that a replay waits for */
   uint64_t wanted; /* the order of the next such record; UINT64_MAX: none */
@@ -61,7 +61,7 @@ typedef struct Again {
   uint64_t most;         /* records to be kept at once; 0: not known yet */
   uint64_t each;         /* bytes that one takes */
   uint64_t interval;     /* records of the next region, if that is known */
-} Again;
+} Checkpointing;
 
 /* Who looks on.  A session that has an observer, or a limit of steps, runs the
  * loop as it is compiled a second time (observed.c), which counts instructions
@@ -191,7 +191,7 @@ struct Session {
   LoopCache loop;
   size_t tape_start; /* bytes that were live when the outermost run began */
   int loop_depth;    /* of loops that instructions began */
-  Again again;
+  Checkpointing checkpointing;
   Diag *fault; /* of this run, or NULL */
   SessionStats stats;
   uint64_t step_limit; /* of stats.instructions: beyond it the run is to stop */

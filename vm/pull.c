@@ -14,7 +14,7 @@
  *
  * In differentiated code rules are differentiated code, too, so that the sweep
  * is recorded at the outer levels. */
-#include "vm/again.h"
+#include "vm/checkpoint.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
  * The code is shared: looking up a function may make one, so it is done under
  * the code's lock.  Running needs no lock, for code is immutable once it is
  * made. */
-#include "vm/again.h"
+#include "vm/checkpoint.h"
 #include "vm/vm.h"
 
 #include "base/float_env.h"
@@ -176,7 +176,7 @@ static void run_begin(Session *s) {
   s->unwound = false;
   s->level = 0;
   s->loop_depth = 0;
-  again_forget(s);
+  checkpoint_forget(s);
   if (!s->held) watch_begin(s);
   s->frame_top = s->frames;
   s->regs = s->segment->values;
@@ -216,7 +216,7 @@ static RunStatus run(Session *s, Function *f, Value *result) {
   else vm_unwind(s);
   store_relieve(&s->store, false);
   if (s->observer) s->observer->pause(s->observer, s);
-  again_forget(s);
+  checkpoint_forget(s);
   if (!ok) place_fault(s, f);
   run_end(s);
   float_env_leave(host);

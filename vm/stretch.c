@@ -203,7 +203,7 @@ static bool results_die(const Value *regs, const StretchSite *site,
 static Cell *record_of_step(Session *s, const StretchSite *site,
                             const uint16_t *list) {
   Cell *r = s->continued;
-  if (!r || again_blanks(s, record_level(r))) return NULL;
+  if (!r || checkpoint_blanks(s, record_level(r))) return NULL;
   if (!results_die(s->regs, site, list, r)) return NULL;
   const Cell *steps = cell_fields(r)[RECORD_STEPS].cell;
   const Value *at = steps ? cell_fields((Cell *)steps) : NULL;
@@ -221,8 +221,8 @@ static Cell *record_begun(Session *s, const StretchSite *site,
                           const uint16_t *list, int n) {
   int level = level_of(s, list, n);
   if (level == 0) return site->none;
-  if (again_blanks(s, level))
-    return again_blank(s, level, site->stretch->out_count);
+  if (checkpoint_blanks(s, level))
+    return checkpoint_blank(s, level, site->stretch->out_count);
   Cell *r = record_new(s, site, level);
   if (!r) return NULL;
   for (int i = 0; i < n; i++) {
@@ -322,7 +322,7 @@ bool stretch_out(Session *s, const Word *pc) {
   if (r)
     cell_fields(r)[RECORD_ORDER].bits =
         order_at(record_level(r), ++s->record_count);
-  if (made < count || (r && !again_made(s, r))) {
+  if (made < count || (r && !checkpoint_made(s, r))) {
     while (made-- > 0)
       unwrap(s, stretch->types[stretch->outs[made]], s->regs[from[made]],
              outs[made]);

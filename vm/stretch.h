@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#include "vm/again.h"
+#include "vm/checkpoint.h"
 
 /* --- Inputs --------------------------------------------------------------- */
 

@@ -104,7 +104,7 @@ static inline bool is_scalar_input(const LoopCache *c, int i) {
  * is read after the stretch has another reference only from here on. */
 static bool may_enter(const LoopCache *c, const Session *s,
                       const uint16_t *list) {
-  if (c->room == 0 || again_blanks(s, c->level)) return false;
+  if (c->room == 0 || checkpoint_blanks(s, c->level)) return false;
   for (int j = 0; j < c->recurring_count; j++) {
     int i = c->recurring[j];
     const Cell *dual = s->regs[list[i]].cell;
@@ -138,7 +138,7 @@ static inline Value take_same(Session *s, bool scalar, Value v) {
 
 bool vm_stretch_in(Session *s, const Word *pc) {
   LoopCache *c = &s->loop;
-  if (!again_look(s)) return false;
+  if (!checkpoint_look(s)) return false;
   const uint16_t *list = stretch_list(pc), *to = list + pc->b;
   if (!s->continued || c->site != pc[1].data || !may_enter(c, s, list))
     return stretch_in(s, pc);
@@ -188,7 +188,7 @@ bool vm_stretch_out(Session *s, const Word *pc) {
   const StretchSite *site = c->site;
   const uint16_t *list = stretch_list(pc);
   *c->order = order_at(c->level, c->count = ++s->record_count);
-  if (*c->order == s->again.wanted && !again_found(s, c->record))
+  if (*c->order == s->checkpointing.wanted && !checkpoint_found(s, c->record))
     return vm_out_of_memory(s);
   save_at(s, site, list, c->steps, c->saved);
   c->saved += site->saved_count;

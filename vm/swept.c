@@ -7,7 +7,7 @@
  * of which a second sweep makes the same rows: the run is the same, and so are
  * all adjoints of its records, since what comes before a region adds nothing to
  * them. */
-#include "vm/again.h"
+#include "vm/checkpoint.h"
 
 /* The adjoint of one result of a blank. */
 typedef struct Seed {
@@ -137,7 +137,8 @@ static bool forget_rows(Sweep *w) {
 
 /* The rows go if memory is short and they are most of what would be freed. */
 bool swept_end(Sweep *w) {
-  bool goes = again_is_short(w->s) && fresh_bytes(w) > 2 * kept_bytes(w->under);
+  bool goes =
+      checkpoint_is_short(w->s) && fresh_bytes(w) > 2 * kept_bytes(w->under);
   bool ok = !goes || forget_rows(w);
   swept_drop(w->s, w->under);
   w->under = NULL;

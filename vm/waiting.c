@@ -4,8 +4,8 @@
  * or, of Duals and other dtypes, joined.
  *
  * The list of what waits begins with the first in that order, which came last.
- * Where memory is short, the rows of a region (again.h) are dropped when it has
- * been swept, and the region stands in the list instead:
+ * Where memory is short, the rows of a region (checkpoint.h) are dropped when
+ * it has been swept, and the region stands in the list instead:
  *
  *   rows -> rows -> region -> region -> ... -> region -> rows
  *

@@ -1,4 +1,5 @@
-/* Regions (again.h): a copy of the machine's state, and the way back to it.
+/* Regions (checkpoint.h): a copy of the machine's state, and the way back to
+ * it.
  *
  *   frames    ... | base | of the run ...           top
  *   windows         [of the run's function | its callee's | ... ]
@@ -11,7 +12,7 @@
  *
  * What may happen once only ends a region: cells that are read or written, and
  * what is printed.  Until the next one begins all records are kept. */
-#include "vm/again.h"
+#include "vm/checkpoint.h"
 
 #include <string.h>
 
@@ -187,8 +188,8 @@ static size_t fill_header(Session *s, const Windows *w, Cell *r,
   f[REGION_WORDS].bits = w->words;
   f[REGION_HELD].bits = 0;
   f[REGION_COUNTED].bits = counted;
-  f[REGION_MOST].bits = s->again.most;
-  f[REGION_EACH].bits = s->again.each;
+  f[REGION_MOST].bits = s->checkpointing.most;
+  f[REGION_EACH].bits = s->checkpointing.each;
   for (size_t i = 0; i < frames; i++) {
     f[at++].bits = (uint64_t)(uintptr_t)(w->all.data[i].pc + 2);
     f[at++].bits = w->all.data[i].first;
@@ -223,16 +224,17 @@ static Cell *region_new(Session *s, size_t base, const Word *resume,
 /* --- When regions begin and end ------------------------------------------- */
 
 static void set_region(Session *s, Cell *region) {
-  if (s->again.region) obj_drop(&s->store, &s->again.region->obj);
-  s->again.region = region;
-  s->again.asked = false;
+  if (s->checkpointing.region)
+    obj_drop(&s->store, &s->checkpointing.region->obj);
+  s->checkpointing.region = region;
+  s->checkpointing.asked = false;
 }
 
 static void look_after(Session *s, uint64_t records) {
-  s->again.next =
+  s->checkpointing.next =
       s->limits.tape_memory ? s->record_count + records : UINT64_MAX;
-  if (s->again.replay && s->again.last < s->again.next)
-    s->again.next = s->again.last;
+  if (s->checkpointing.replay && s->checkpointing.last < s->checkpointing.next)
+    s->checkpointing.next = s->checkpointing.last;
 }
 
 /* All but the stack: a deep recursion has it without a tape, too. */
@@ -251,45 +253,45 @@ static bool exceeds(const Session *s, int eighths) {
   return tape_size(s) / (size_t)eighths > s->limits.tape_memory / 8;
 }
 
-bool again_is_short(const Session *s) { return exceeds(s, ROWS_WAIT); }
+bool checkpoint_is_short(const Session *s) { return exceeds(s, ROWS_WAIT); }
 
 void session_note_tape(Session *s) {
   size_t tape = tape_size(s);
   if (tape > s->stats.tape_bytes) s->stats.tape_bytes = tape;
 }
 
-void again_begin(Session *s, bool counted) {
+void checkpoint_begin(Session *s, bool counted) {
   s->tape_start = live_bytes(s);
-  s->again = (Again){.base = (size_t)(s->frame_top - s->frames),
-                     .depth = s->loop_depth,
-                     .counted = counted,
-                     .start = s->record_count,
-                     .wanted = UINT64_MAX};
+  s->checkpointing = (Checkpointing){.base = (size_t)(s->frame_top - s->frames),
+                                     .depth = s->loop_depth,
+                                     .counted = counted,
+                                     .start = s->record_count,
+                                     .wanted = UINT64_MAX};
   look_after(s, LOOK_EVERY);
 }
 
 /* Each call of a host comes here twice, and few of them have differentiated
  * anything: what begins to do so sets all else anew.  A step of a loop that
  * failed when it was run again is still entered, though its cache has ended. */
-void again_forget(Session *s) {
-  const Again *a = &s->again;
+void checkpoint_forget(Session *s) {
+  const Checkpointing *a = &s->checkpointing;
   bool rests = a->next == UINT64_MAX && !a->region && !a->replay;
   const LoopCache *loop = &s->loop;
   if (rests && s->dead_count == 0 && !loop->site && !loop->entered) return;
   set_region(s, NULL);
   stretch_forget(s);
-  s->again = (Again){.next = UINT64_MAX, .wanted = UINT64_MAX};
+  s->checkpointing = (Checkpointing){.next = UINT64_MAX, .wanted = UINT64_MAX};
 }
 
-void again_end(Session *s) {
-  s->stats.records += s->record_count - s->again.start;
-  again_forget(s);
+void checkpoint_end(Session *s) {
+  s->stats.records += s->record_count - s->checkpointing.start;
+  checkpoint_forget(s);
 }
 
 /* Ends what is run again, all of whose records are found.  Always false: the
  * loop is left. */
 static bool finish(Session *s) {
-  struct Replay *r = s->again.replay;
+  struct Replay *r = s->checkpointing.replay;
   r->finished = true;
   vm_unwind_to(s, r->base + 1);
   s->unwound = true;
@@ -297,7 +299,7 @@ static bool finish(Session *s) {
 }
 
 static bool is_finished(const Session *s) {
-  return s->again.replay && s->again.wanted == UINT64_MAX;
+  return s->checkpointing.replay && s->checkpointing.wanted == UINT64_MAX;
 }
 
 /* Is a state of so many bytes at most a fourth of what its region saves?  The
@@ -305,12 +307,13 @@ static bool is_finished(const Session *s) {
  * its tape, and take time that grows with the square of the depth. */
 static bool pays(const Session *s, size_t bytes) {
   enum { PAYS = 4 };
-  return bytes <= (double)s->again.interval * (double)s->again.each / PAYS;
+  return bytes <= (double)s->checkpointing.interval *
+                      (double)s->checkpointing.each / PAYS;
 }
 
 /* A frame takes two words of a state, and its registers two or more. */
 static size_t least_state(const Session *s) {
-  size_t frames = (size_t)(s->frame_top - s->frames) - s->again.base;
+  size_t frames = (size_t)(s->frame_top - s->frames) - s->checkpointing.base;
   return frames * 4 * sizeof(Value);
 }
 
@@ -318,7 +321,8 @@ static size_t least_state(const Session *s) {
  * or memory ran out. */
 static Cell *region_here(Session *s) {
   if (!pays(s, least_state(s))) return NULL;
-  Cell *region = region_new(s, s->again.base, s->pc, s->again.counted);
+  Cell *region =
+      region_new(s, s->checkpointing.base, s->pc, s->checkpointing.counted);
   if (!region || pays(s, cell_bytes(region))) return region;
   obj_drop(&s->store, &region->obj);
   return NULL;
@@ -329,8 +333,8 @@ static Cell *region_here(Session *s) {
  * share, these get fewer and the regions longer, which their replay divides:
  * where no state pays in it, into regions that grow until one does.  Without a
  * region the records stay, and all frames may have been looked at. */
-bool again_due(Session *s) {
-  Again *a = &s->again;
+bool checkpoint_due(Session *s) {
+  Checkpointing *a = &s->checkpointing;
   if (is_finished(s)) return finish(s);
   if (s->level != 1 || s->loop_depth != a->depth || a->asked) return true;
   if (tape_size(s) > LARGE) heap_in_huge_pages();
@@ -358,9 +362,10 @@ bool again_due(Session *s) {
 
 bool vm_effect(Session *s) {
   if (is_finished(s)) return finish(s);
-  if (!s->again.region) return true;
+  if (!s->checkpointing.region) return true;
   set_region(s, NULL);
-  look_after(s, s->again.interval ? s->again.interval : LOOK_EVERY);
+  look_after(
+      s, s->checkpointing.interval ? s->checkpointing.interval : LOOK_EVERY);
   return true;
 }
 
@@ -368,39 +373,39 @@ bool vm_effect(Session *s) {
  * and within a region everything goes on as it did. */
 bool vm_again(Session *s, const Word *pc) {
   s->regs[pc->a].bits = 0;
-  if (s->level != 1 || s->again.region) return true;
+  if (s->level != 1 || s->checkpointing.region) return true;
   Cell *region =
       region_new(s, (size_t)(s->frame_top - s->frames) - 1, pc + 1, pc->c);
   if (!region) return !mem_exhausted(s->mem) || vm_out_of_memory(s);
   set_region(s, region);
-  s->again.asked = true;
+  s->checkpointing.asked = true;
   s->regs[pc->a].cell = region;
   return true;
 }
 
 void vm_again_end(Session *s, Cell *region) {
-  if (!region || s->again.region != region) return;
+  if (!region || s->checkpointing.region != region) return;
   set_region(s, NULL);
   look_after(s, LOOK_EVERY);
 }
 
 /* --- Blanks --------------------------------------------------------------- */
 
-Cell *again_blank(Session *s, int level, int outs) {
+Cell *checkpoint_blank(Session *s, int level, int outs) {
   Cell *r = blank_cell(s, RECORD_BLANK, RECORD_ARGS + 1);
   if (!r) return NULL;
   Value *f = cell_fields(r);
   f[RECORD_ORDER].bits = order_at(level, 0);
   f[RECORD_COUNTS].bits = (uint32_t)outs;
-  obj_keep(&s->again.region->obj);
-  set_field(r, RECORD_ARGS, (Value){.cell = s->again.region});
+  obj_keep(&s->checkpointing.region->obj);
+  set_field(r, RECORD_ARGS, (Value){.cell = s->checkpointing.region});
   return r;
 }
 
 /* The sum so far and the products that wait pass over whole, so that all is
  * added up in the order in which it is where every record is kept. */
-bool again_found(Session *s, Cell *record) {
-  struct Replay *r = s->again.replay;
+bool checkpoint_found(Session *s, Cell *record) {
+  struct Replay *r = s->checkpointing.replay;
   Adjoint *from = VEC_LAST(&r->wanted), *to = adjoint_of(r->sweep, record);
   if (!to || mem_exhausted(s->mem)) return vm_out_of_memory(s);
   for (int i = 0; i < to->count; i++) {
@@ -410,11 +415,11 @@ bool again_found(Session *s, Cell *record) {
   r->wanted.len--;
   adjoint_done(r->sweep, from);
   if (r->wanted.len > 0) {
-    s->again.wanted = record_order(VEC_LAST(&r->wanted)->record);
+    s->checkpointing.wanted = record_order(VEC_LAST(&r->wanted)->record);
     return true;
   }
-  s->again.wanted = UINT64_MAX;
-  s->again.next = 0;
+  s->checkpointing.wanted = UINT64_MAX;
+  s->checkpointing.next = 0;
   return true;
 }
 
@@ -480,7 +485,7 @@ static bool is_whole(const Cell *region, uint64_t last) {
  * own, the first at its first operator. */
 static void plan(Session *s, const Cell *region, uint64_t last) {
   uint64_t span = span_to(region, last);
-  Again *a = &s->again;
+  Checkpointing *a = &s->checkpointing;
   a->last = order_number(last);
   a->next = a->last;
   if (is_whole(region, last)) return;
@@ -504,21 +509,22 @@ static bool take_wanted(struct Replay *r, const Cell *region) {
 static bool replay(struct Replay *r, const Cell *region, uint64_t last) {
   Session *s = r->sweep->s;
   const Value *f = cell_fields((Cell *)region);
-  s->again = (Again){.replay = r,
-                     .base = r->base + 2,
-                     .depth = ++s->loop_depth,
-                     .counted = f[REGION_COUNTED].bits,
-                     .wanted = record_order(VEC_LAST(&r->wanted)->record)};
+  s->checkpointing =
+      (Checkpointing){.replay = r,
+                      .base = r->base + 2,
+                      .depth = ++s->loop_depth,
+                      .counted = f[REGION_COUNTED].bits,
+                      .wanted = record_order(VEC_LAST(&r->wanted)->record)};
   plan(s, region, last);
-  s->record_count = s->again.start = order_number(f[REGION_ORDER].bits);
+  s->record_count = s->checkpointing.start = order_number(f[REGION_ORDER].bits);
   s->level = r->sweep->level;
   s->runs[s->level] = r->sweep->run;
   if (!restore(s, r->sweep->pc, region)) return false;
   bool ran = session_loop(s);
   session_note_tape(s);
-  if (ran && s->again.counted) obj_drop(&s->store, s->left[0].obj);
+  if (ran && s->checkpointing.counted) obj_drop(&s->store, s->left[0].obj);
   if (!ran && r->finished) s->unwound = false;
-  s->stats.recomputed += s->record_count - s->again.start;
+  s->stats.recomputed += s->record_count - s->checkpointing.start;
   return ran || r->finished;
 }
 
@@ -526,7 +532,7 @@ static bool replay(struct Replay *r, const Cell *region, uint64_t last) {
  * later state pays, has not divided it: what is swept next is all of it again,
  * of which every record is then kept. */
 static void note_undivided(const Session *s, const Cell *region) {
-  Cell *again = s->again.region;
+  Cell *again = s->checkpointing.region;
   if (again && region_order(again) == region_order(region))
     cell_fields(again)[REGION_MOST].bits = 0;
 }
@@ -535,14 +541,14 @@ static void note_undivided(const Session *s, const Cell *region) {
  * `last` is the latest one's order; the machine is then what it was. */
 static bool run_region(struct Replay *r, const Cell *region, uint64_t last) {
   Session *s = r->sweep->s;
-  Again outer = s->again;
+  Checkpointing outer = s->checkpointing;
   int level = s->level, depth = s->loop_depth;
   uint64_t count = s->record_count, run = s->runs[r->sweep->level];
   Value *regs = s->regs;
   bool ok = replay(r, region, last);
   note_undivided(s, region);
   set_region(s, NULL);
-  s->again = outer;
+  s->checkpointing = outer;
   s->loop_depth = depth;
   s->level = level;
   s->runs[r->sweep->level] = run;
@@ -567,7 +573,7 @@ bool sweep_again(Sweep *w) {
   if (ok && is_whole(region, last))
     ok = swept_begin(w, region, r.wanted.len, r.wanted.data);
   ok = ok && run_region(&r, region, last);
-  if (!ok) again_forget(s);
+  if (!ok) checkpoint_forget(s);
   while (r.wanted.len > 0) adjoint_done(w, VEC_POP(&r.wanted));
   VEC_DONE(&r.wanted);
   obj_drop(&s->store, &region->obj);

@@ -1,5 +1,5 @@
 # What MODE=wasm is: the program for WebAssembly, by clang and wasi-libc.
-# `make deps-web` installs these.  web/README.md tells what a module has, and
+# `make deps-web` installs these.  docs/WEB.md tells what a module has, and
 # what it lacks.
 
 CC       := clang --target=wasm32-wasi

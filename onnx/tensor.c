@@ -13,10 +13,10 @@
 
 /* --- Dtypes --------------------------------------------------------------- */
 
-/* What the bits of an element say that is smaller than a byte, or of a float
- * that is none of the language's.  Those of FNUZ have no infinities, and the
- * bits of -0 are their one NaN; their exponents have one more subtracted than
- * IEEE 754's. */
+/* Decoders of elements smaller than a byte, and of float formats that the
+ * language lacks.  Formats named FNUZ have no infinities, and the bits of -0
+ * are their one NaN; their exponents have one more subtracted than IEEE
+ * 754's. */
 static double of_fnuz(unsigned bits, int exponent_bits) {
   if (bits == 0x80) return NAN;
   double v = 0.5 * (double)f32_of_magnitude(bits & 0x7F, 8, exponent_bits);
@@ -36,30 +36,40 @@ static double of_unsigned(unsigned bits) { return bits; }
 static double of_int4(unsigned bits) { return (double)low_signed(bits, 4); }
 static double of_int2(unsigned bits) { return (double)low_signed(bits, 2); }
 
-/* By the numbers of TensorProto.DataType.  What has `means` is coded in files,
- * `bits` for an element; where the language has no such dtype, the one that is
- * named holds all its values. */
+/* The list of numbers in a TensorProto that holds the elements of a dtype. */
+typedef enum List {
+  LIST_INT32, /* a dtype of 16 or 8 bits: the bits themselves */
+  LIST_INT64,
+  LIST_UINT64,
+  LIST_FLOAT,
+  LIST_DOUBLE,
+} List;
+
+/* By the numbers of TensorProto.DataType.  A dtype with `means` is coded in
+ * files, `bits` for an element; where the language has no such dtype, the one
+ * that is named holds all its values. */
 static const struct {
   const char *name;
   DType dtype;
   int bits;
   double (*means)(unsigned bits);
-  bool wider; /* the language's dtype holds others, too */
+  bool wider; /* the language's dtype has other values, too */
+  List list;
 } dtypes[] = {
     [0] = {.name = "UNDEFINED", .dtype = DTYPE_NONE},
-    [1] = {.name = "FLOAT", .dtype = DT_FLOAT32},
+    [1] = {.name = "FLOAT", .dtype = DT_FLOAT32, .list = LIST_FLOAT},
     [2] = {.name = "UINT8", .dtype = DT_UINT8},
     [3] = {.name = "INT8", .dtype = DT_INT8},
     [4] = {.name = "UINT16", .dtype = DT_UINT16},
     [5] = {.name = "INT16", .dtype = DT_INT16},
     [6] = {.name = "INT32", .dtype = DT_INT32},
-    [7] = {.name = "INT64", .dtype = DT_INT64},
+    [7] = {.name = "INT64", .dtype = DT_INT64, .list = LIST_INT64},
     [8] = {.name = "STRING", .dtype = DTYPE_NONE},
     [9] = {.name = "BOOL", .dtype = DT_BOOL},
     [10] = {.name = "FLOAT16", .dtype = DT_FLOAT16},
-    [11] = {.name = "DOUBLE", .dtype = DT_FLOAT64},
-    [12] = {.name = "UINT32", .dtype = DT_UINT32},
-    [13] = {.name = "UINT64", .dtype = DT_UINT64},
+    [11] = {.name = "DOUBLE", .dtype = DT_FLOAT64, .list = LIST_DOUBLE},
+    [12] = {.name = "UINT32", .dtype = DT_UINT32, .list = LIST_UINT64},
+    [13] = {.name = "UINT64", .dtype = DT_UINT64, .list = LIST_UINT64},
     [14] = {.name = "COMPLEX64", .dtype = DTYPE_NONE},
     [15] = {.name = "COMPLEX128", .dtype = DTYPE_NONE},
     [16] = {.name = "BFLOAT16", .dtype = DT_BFLOAT16},
@@ -177,33 +187,38 @@ static bool put_bytes(const Source *s, Tensor *t, const char *data,
   return true;
 }
 
-/* Which list an element comes from follows from its dtype.  Those of 16 and 8
- * bits are the bits themselves, in an int32 each. */
+typedef struct Numbers {
+  const void *data;
+  size_t count, size; /* bytes of a number */
+} Numbers;
+
+static Numbers numbers_of(const Onnx__TensorProto *p) {
+  switch (dtypes[p->data_type].list) {
+    case LIST_INT64: return (Numbers){p->int64_data, p->n_int64_data, 8};
+    case LIST_UINT64: return (Numbers){p->uint64_data, p->n_uint64_data, 8};
+    case LIST_FLOAT: return (Numbers){p->float_data, p->n_float_data, 4};
+    case LIST_DOUBLE: return (Numbers){p->double_data, p->n_double_data, 8};
+    case LIST_INT32: break;
+  }
+  return (Numbers){p->int32_data, p->n_int32_data, 4};
+}
+
+/* An element is the low bytes of its number, which come first. */
 static bool put_numbers(const Source *s, Tensor *t) {
   const Onnx__TensorProto *p = s->proto;
   int64_t count = tensor_count(t);
-  bool f32 = t->dtype == DT_FLOAT32, f64 = t->dtype == DT_FLOAT64;
-  bool i64 = t->dtype == DT_INT64;
-  bool u64 = t->dtype == DT_UINT64 || t->dtype == DT_UINT32;
   int width = dtypes[p->data_type].bits;
-  size_t n = f32   ? p->n_float_data
-             : f64 ? p->n_double_data
-             : i64 ? p->n_int64_data
-             : u64 ? p->n_uint64_data
-                   : p->n_int32_data;
+  Numbers from = numbers_of(p);
   size_t want = width ? file_bytes(s, t) : (size_t)count;
-  if (n != want)
-    return wrong(s, "its shape asks for %zu numbers, there are %zu", want, n);
+  if (from.count != want)
+    return wrong(s, "its shape asks for %zu numbers, there are %zu", want,
+                 from.count);
   size_t size = dtype_size((DType)t->dtype);
   for (int64_t i = 0; i < count; i++) {
     char *at = t->data + (size_t)i * size;
-    if (f32) memcpy(at, &p->float_data[i], size);
-    else if (f64) memcpy(at, &p->double_data[i], size);
-    else if (i64) memcpy(at, &p->int64_data[i], size);
-    else if (u64) memcpy(at, &p->uint64_data[i], size);
-    else if (t->dtype == DT_BOOL) *at = p->int32_data[i] != 0;
+    if (t->dtype == DT_BOOL) *at = p->int32_data[i] != 0;
     else if (width) put_coded(s, t, i, (uint8_t)p->int32_data[i / (8 / width)]);
-    else memcpy(at, &p->int32_data[i], size);
+    else memcpy(at, (const char *)from.data + (size_t)i * from.size, size);
   }
   return true;
 }

@@ -25,9 +25,11 @@ struct Layer {
   const char *op;
   int gates;
   int order[4]; /* ONNX's gate i is the library's order[i] */
-  /* Which parameter is which; -1: none is.  The weights are the last four. */
+  /* The positions of the parameters; -1: the function has none.  The weights
+   * are the last four. */
   int by, activation, x, lengths, state;
-  bool cell; /* the states are h and c */
+  bool cell;                /* the states are h and c */
+  bool linear_before_reset; /* the attribute of GRU that says so is 1 */
 };
 
 static SayLayer say_map, say_rows, say_recurrent;
@@ -35,21 +37,60 @@ static SayLayer say_map, say_rows, say_recurrent;
 static const Layer layers[] = {
     {.name = "map", .say = say_map},
     {.name = "onnx_rows", .say = say_rows},
-    {"lstm_run", say_recurrent, "LSTM", 4, {0, 3, 1, 2}, 0, -1, 1, -1, 2, true},
-    {"lstm_masked",
-     say_recurrent,
-     "LSTM",
-     4,
-     {0, 3, 1, 2},
-     -1,
-     -1,
-     0,
-     1,
-     2,
-     true},
-    {"gru_run", say_recurrent, "GRU", 3, {1, 0, 2}, 0, -1, 1, -1, 2, false},
-    {"gru_masked", say_recurrent, "GRU", 3, {1, 0, 2}, -1, -1, 0, 1, 2, false},
-    {"rnn_run", say_recurrent, "RNN", 1, {0}, 0, 1, 2, -1, 3, false},
+    {.name = "lstm_run",
+     .say = say_recurrent,
+     .op = "LSTM",
+     .gates = 4,
+     .order = {0, 3, 1, 2},
+     .by = 0,
+     .activation = -1,
+     .x = 1,
+     .lengths = -1,
+     .state = 2,
+     .cell = true},
+    {.name = "lstm_masked",
+     .say = say_recurrent,
+     .op = "LSTM",
+     .gates = 4,
+     .order = {0, 3, 1, 2},
+     .by = -1,
+     .activation = -1,
+     .x = 0,
+     .lengths = 1,
+     .state = 2,
+     .cell = true},
+    {.name = "gru_run",
+     .say = say_recurrent,
+     .op = "GRU",
+     .gates = 3,
+     .order = {1, 0, 2},
+     .by = 0,
+     .activation = -1,
+     .x = 1,
+     .lengths = -1,
+     .state = 2,
+     .linear_before_reset = true},
+    {.name = "gru_masked",
+     .say = say_recurrent,
+     .op = "GRU",
+     .gates = 3,
+     .order = {1, 0, 2},
+     .by = -1,
+     .activation = -1,
+     .x = 0,
+     .lengths = 1,
+     .state = 2,
+     .linear_before_reset = true},
+    {.name = "rnn_run",
+     .say = say_recurrent,
+     .op = "RNN",
+     .gates = 1,
+     .order = {0},
+     .by = 0,
+     .activation = 1,
+     .x = 2,
+     .lengths = -1,
+     .state = 3},
 };
 
 static const Layer *layer_of(const Global *g) {
@@ -190,7 +231,7 @@ static bool say_recurrent(const Said *s, const Layer *l, int count,
   if (by && tensor_i64_at(by->constant, 0) < 0)
     onnx_attr_text(x->w, n, "direction", "reverse");
   if (*activation) onnx_attr_texts(x->w, n, "activations", 1, &activation);
-  if (!strcmp(l->op, "GRU")) onnx_attr_int(x->w, n, "linear_before_reset", 1);
+  if (l->linear_before_reset) onnx_attr_int(x->w, n, "linear_before_reset", 1);
   *out = layer_outputs(s, l, n, val_dtype(in[0]));
   return true;
 }

@@ -82,8 +82,8 @@ static bool is_usual(const Said *s, AttrName name, const char *usual) {
   return false;
 }
 
-/* One number, one for each axis, or one for each side of each: before all axes,
- * then after all. */
+/* Relay's padding is one number, one per axis, or one per side (all begins,
+ * then all ends); ONNX wants the last form. */
 static bool put_pads(const Said *s, OnnxNode *n, int axes) {
   int64_t said[RANK_MAX], pads[RANK_MAX];
   int count = said_ints(s, ATTR_padding, 2 * axes, said);

@@ -260,7 +260,8 @@ unlike(slurp(scratch('either_back.rly')), qr/\bif\b/, 'is no choice');
 my $x = 'reshape(sin(arange(0f, 30f)), newshape=[5, 2, 3])';
 my $h = 'reshape(cos(arange(0f, 8f)), newshape=[2, 4])';
 for (['lstm_of', "$x, $h, $h", 3], ['masked', "$x, [3, 5], $h, $h", 3],
-     ['gru_of', "$x, $h", 2], ['rnn_of', "$x, $h", 2],
+     ['gru_of', "$x, $h", 2], ['gru_masked_of', "$x, [3, 5], $h", 2],
+     ['rnn_of', "$x, $h", 2],
      ['rnn_by_loop', "$x, $h", 2]) {
   my ($f, $args, $results) = @$_;
   my $calls = join ",\n", map {
@@ -273,6 +274,11 @@ my $text = slurp(scratch('masked.rly'));
 like($text, qr/\@onnx_lstm\(\s*%x,.*sequence_lens=%n/s,
      'an LSTM of the library is one of ONNX');
 unlike($text, qr/fn \(/, 'and no loop');
+for my $f ('gru_of', 'gru_masked_of') {
+  like(slurp(scratch("$f.rly")),
+       qr/\@onnx_gru\([^()]*linear_before_reset=1/,
+       "$f: the reset gate comes after the product");
+}
 like(slurp(scratch('rnn_by_loop.rly')), qr/let %loop = fn/,
      'another activation is a loop');
 like(slurp(scratch('turned.rly')), qr/Tensor\[\(n, 2\), float32\]/,

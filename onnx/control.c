@@ -121,10 +121,25 @@ static const char *input_name(const Onnx__GraphProto *g, size_t i) {
   return i < g->n_input && g->input[i]->name ? g->input[i]->name : "";
 }
 
+/* Number k of an attribute that is a list; 0 where it is missing or ends
+ * before. */
+static long long ints_at(const Onnx__AttributeProto *a, size_t k) {
+  return a && k < a->n_ints ? (long long)a->ints[k] : 0;
+}
+
+/* The loop's function up to its body, which runs while `condition` holds. */
+static void open_loop(Looping *l, const char *params, const char *condition) {
+  line(l->im, "let %s = fn (%s) {", l->fn, params);
+  l->im->indent++;
+  line(l->im, "if (%s) {", condition);
+  l->im->indent++;
+}
+
 /* After the body's nodes: the call of the next step, with the graph's outputs
- * from `first` on, then what the last step gives, and the first call. */
-static bool finish(Looping *l, const char *next, size_t first,
-                   const char *starts) {
+ * from `first` on, then the results of the last step, the first call, with
+ * `starts`, and the results of the node. */
+static bool close_loop(Looping *l, const char *next, size_t first,
+                       const char *starts) {
   Import *im = l->im;
   StrBuf b;
   strbuf_init(&b, im->mem);
@@ -163,18 +178,14 @@ static bool finish(Looping *l, const char *next, size_t first,
     if (!*l->n->output[i]) continue;
     const char *out = bind_local(im, l->n->output[i]);
     size_t row = i - l->state.len;
-    bool back = l->directions && i >= l->state.len &&
-                row < l->directions->n_ints && l->directions->ints[row];
-    long long axis = l->axes && i >= l->state.len && row < l->axes->n_ints
-                         ? (long long)l->axes->ints[row]
-                         : 0;
     if (i < l->state.len) line(im, "let %s = %s.%zu;", out, end, i);
     else if (l->sequences) line(im, "let %s = @rev(%s.%zu);", out, end, i);
     else {
       line(im,
-           back ? "let %s = @onnx_rows(@rev(%s.%zu));"
-                : "let %s = @onnx_rows(%s.%zu);",
+           ints_at(l->directions, row) ? "let %s = @onnx_rows(@rev(%s.%zu));"
+                                       : "let %s = @onnx_rows(%s.%zu);",
            out, end, i);
+      long long axis = ints_at(l->axes, row);
       if (axis) {
         const char *moved = bind_local(im, l->n->output[i]);
         line(im, "let %s = @onnx_first_to(%s, %lld);", moved, out, axis);
@@ -257,12 +268,10 @@ bool emit_loop(Import *im, const Onnx__NodeProto *n) {
     strbuf_addf(&b, ", %s%s", l.state.data[k],
                 growing_type(im, g->input[k + 2], g->output[k + 1]));
   add_list(&b, &l.rows);
-  line(im, "let %s = fn (%s) {", l.fn, strbuf_text(&b));
+  open_loop(&l, strbuf_text(&b),
+            m ? arena_printf(im->arena, "%s < @onnx_scalar(%s) && %s", i, m, on)
+              : on);
   strbuf_done(&b);
-  im->indent++;
-  if (m) line(im, "if (%s < @onnx_scalar(%s) && %s) {", i, m, on);
-  else line(im, "if (%s) {", on);
-  im->indent++;
   bool fine = !failed && emit_graph(im, g);
   const char *cond = fine ? graph_results(im, n, g, 0, 1) : NULL;
   fine = cond != NULL;
@@ -272,7 +281,7 @@ bool emit_loop(Import *im, const Onnx__NodeProto *n) {
     const char *start =
         go ? arena_printf(im->arena, "0i64, %s", as_condition(im, go))
            : "0i64, True";
-    fine = finish(&l, next, 1, start);
+    fine = close_loop(&l, next, 1, start);
   }
   looping_done(&l);
   return fine;
@@ -320,13 +329,11 @@ bool emit_sequence_map(Import *im, const Onnx__NodeProto *n) {
   for (size_t k = 0; k < g->n_output; k++)
     VEC_PUSH(&l.rows, fresh_local(im, "rows"));
   add_list(&params, &l.rows);
-  line(im, "let %s = fn (%s) {", l.fn, strbuf_text(&params));
-  im->indent++;
-  line(im, "if (%s < %s) {", i, count);
-  im->indent++;
+  open_loop(&l, strbuf_text(&params),
+            arena_printf(im->arena, "%s < %s", i, count));
   line(im, "%s", strbuf_text(&lets));
   bool fine = !failed && emit_graph(im, g) &&
-              finish(&l, strbuf_text(&next), 0, strbuf_text(&starts));
+              close_loop(&l, strbuf_text(&next), 0, strbuf_text(&starts));
   strbuf_done(&params);
   strbuf_done(&next);
   strbuf_done(&starts);
@@ -377,30 +384,25 @@ bool emit_scan(Import *im, const Onnx__NodeProto *n) {
   for (size_t k = states; k < g->n_output; k++)
     VEC_PUSH(&l.rows, fresh_local(im, "rows"));
   const char *i = fresh_local(im, "i"), *count = fresh_local(im, "count");
-  long long axis0 = axes && axes->n_ints ? (long long)axes->ints[0] : 0;
   line(im, "let %s = take(shape_of(%s), %lld, mode=\"wrap\");", count,
-       over.data[0], axis0);
+       over.data[0], ints_at(axes, 0));
   StrBuf b;
   strbuf_init(&b, im->mem);
   strbuf_addf(&b, "%s: int32", i);
   add_list(&b, &l.state);
   add_list(&b, &l.rows);
-  line(im, "let %s = fn (%s) {", l.fn, strbuf_text(&b));
+  open_loop(&l, strbuf_text(&b), arena_printf(im->arena, "%s < %s", i, count));
   strbuf_done(&b);
-  im->indent++;
-  line(im, "if (%s < %s) {", i, count);
-  im->indent++;
   type_states(&l);
   for (size_t k = 0; k < over.len; k++) {
-    long long axis = axes && k < axes->n_ints ? (long long)axes->ints[k] : 0;
-    bool reverse = back && k < back->n_ints && back->ints[k];
     const char *at =
-        reverse ? arena_printf(im->arena, "%s - 1 - %s", count, i) : i;
+        ints_at(back, k) ? arena_printf(im->arena, "%s - 1 - %s", count, i) : i;
     line(im, "let %s = take(%s, %s, axis=%lld);",
-         bind_local(im, input_name(g, states + k)), over.data[k], at, axis);
+         bind_local(im, input_name(g, states + k)), over.data[k], at,
+         ints_at(axes, k));
   }
   bool fine = !failed && emit_graph(im, g);
-  if (fine) fine = finish(&l, arena_printf(im->arena, "%s + 1", i), 0, "0");
+  if (fine) fine = close_loop(&l, arena_printf(im->arena, "%s + 1", i), 0, "0");
   VEC_DONE(&over);
   looping_done(&l);
   return fine;
@@ -450,11 +452,9 @@ bool emit_scan_8(Import *im, const Onnx__NodeProto *n) {
   strbuf_init(&params, im->mem);
   strbuf_addf(&params, "%s: int32", b);
   add_list(&params, &l.rows);
-  line(im, "let %s = fn (%s) {", l.fn, strbuf_text(&params));
+  open_loop(&l, strbuf_text(&params),
+            arena_printf(im->arena, "%s < %s", b, count));
   strbuf_done(&params);
-  im->indent++;
-  line(im, "if (%s < %s) {", b, count);
-  im->indent++;
   for (size_t k = 0; given && k < one.n_input; k++) {
     const char *text = needed_input(im, &one, k);
     given = text != NULL;
@@ -463,7 +463,7 @@ bool emit_scan_8(Import *im, const Onnx__NodeProto *n) {
            text, b);
   }
   bool fine = given && emit_scan(im, &one) &&
-              finish(&l, arena_printf(im->arena, "%s + 1", b), 0, "0");
+              close_loop(&l, arena_printf(im->arena, "%s + 1", b), 0, "0");
   looping_done(&l);
   for (size_t k = 0; k < n->n_output; k++)
     made[k] = fine ? value_text(im, n->output[k]) : NULL;

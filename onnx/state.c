@@ -28,9 +28,9 @@
 typedef struct Pair {
   int in, out;              /* of the model's ports */
   const char *cell, *local; /* @h, and %h_kept */
-  const char *held;         /* the type of what the cell holds */
-  const char *type, *first; /* of the first state, and the state itself */
-  bool late;                /* made in the first step */
+  const char *held;         /* the type of the cell's contents */
+  const char *first, *type; /* the value that the cell begins with; its type */
+  bool late;                /* `first` is computed in the first step */
 } Pair;
 
 typedef struct Stating {
@@ -312,65 +312,84 @@ static bool same_dim(const Onnx__TensorShapeProto__Dimension *a,
   return !strcmp(a->dim_param, b->dim_param);
 }
 
-static bool describe(Stating *s, Pair *p) {
+/* May a step's last state be the next one's first?  The types are those that
+ * the graph declares. */
+static bool check_pair(Stating *s, const Pair *p,
+                       const Onnx__TypeProto__Tensor *in,
+                       const Onnx__TypeProto__Tensor *out) {
   Import *im = s->im;
-  const OnnxPort *in = &im->out->inputs[p->in],
-                 *out = &im->out->outputs[p->out];
-  const Onnx__TypeProto__Tensor *a =
-      tensor_of(value_info(s->g->n_input, s->g->input, in->label));
-  const Onnx__TypeProto__Tensor *b =
-      tensor_of(value_info(s->g->n_output, s->g->output, out->label));
-  if (!a || !b || !a->shape)
+  const char *label = shown(im, im->out->inputs[p->in].label);
+  if (!in || !out || !in->shape)
     return state_error(im, "the state `%s` is no tensor of a known rank",
-                       shown(im, in->label));
-  bool shaped = b->shape != NULL;
-  bool fine = a->elem_type == b->elem_type &&
-              (!shaped || a->shape->n_dim == b->shape->n_dim);
-  for (size_t i = 0; fine && shaped && i < a->shape->n_dim; i++)
-    fine = fits(a->shape->dim[i], b->shape->dim[i]);
-  if (!fine)
-    return state_error(im, "the state `%s` has another type than `%s`",
-                       shown(im, in->label), shown(im, out->label));
-  StrBuf held, type, first;
-  strbuf_init(&held, im->mem);
-  strbuf_init(&type, im->mem);
-  strbuf_init(&first, im->mem);
-  for (size_t i = 0; i < a->shape->n_dim; i++) {
-    const Onnx__TensorShapeProto__Dimension *d = a->shape->dim[i];
+                       label);
+  const Onnx__TensorShapeProto *a = in->shape, *b = out->shape;
+  bool fine = in->elem_type == out->elem_type && (!b || a->n_dim == b->n_dim);
+  for (size_t i = 0; fine && b && i < a->n_dim; i++)
+    fine = fits(a->dim[i], b->dim[i]);
+  return fine || state_error(im, "the state `%s` has another type than `%s`",
+                             label, shown(im, im->out->outputs[p->out].label));
+}
+
+/* The dimensions in p->held, p->type and p->first, each as a list.  Where the
+ * input has no number for one, the rules at the top of this file choose the
+ * first length. */
+static void shape_texts(Stating *s, Pair *p, const Onnx__TensorShapeProto *in,
+                        const Onnx__TensorShapeProto *out, StrBuf *held,
+                        StrBuf *type, StrBuf *first) {
+  Import *im = s->im;
+  for (size_t i = 0; i < in->n_dim; i++) {
+    const Onnx__TensorShapeProto__Dimension *d = in->dim[i];
     const char *comma = i ? ", " : "";
     if (d->has_dim_value) {
-      strbuf_addf(&held, "%s%lld", comma, (long long)d->dim_value);
-      strbuf_addf(&type, "%s%lld", comma, (long long)d->dim_value);
-      strbuf_addf(&first, "%s%lld", comma, (long long)d->dim_value);
+      strbuf_addf(held, "%s%lld", comma, (long long)d->dim_value);
+      strbuf_addf(type, "%s%lld", comma, (long long)d->dim_value);
+      strbuf_addf(first, "%s%lld", comma, (long long)d->dim_value);
       continue;
     }
     const Name *name = d->dim_param ? dim_name(im, d->dim_param, false) : NULL;
     bool named = is_named(s, name);
-    const Onnx__TensorShapeProto__Dimension *end =
-        shaped ? b->shape->dim[i] : d;
-    const char *first_dim =
+    const Onnx__TensorShapeProto__Dimension *end = out ? out->dim[i] : d;
+    const char *length =
         named ? name->text
         : end->has_dim_value
             ? arena_printf(im->arena, "%lld", (long long)end->dim_value)
         : same_dim(d, end) ? "1"
                            : "0";
     p->late |= named;
-    strbuf_addf(&held, "%s?", comma);
-    strbuf_addf(&type, "%s%s", comma, named ? name->text : "?");
-    strbuf_addf(&first, "%s%s", comma, first_dim);
+    strbuf_addf(held, "%s?", comma);
+    strbuf_addf(type, "%s%s", comma, named ? name->text : "?");
+    strbuf_addf(first, "%s%s", comma, length);
   }
+}
+
+/* Fills in the texts of a pair; false after reporting that there can be no such
+ * state. */
+static bool describe(Stating *s, Pair *p) {
+  Import *im = s->im;
+  const OnnxPort *in = &im->out->inputs[p->in];
+  const Onnx__TypeProto__Tensor *a =
+      tensor_of(value_info(s->g->n_input, s->g->input, in->label));
+  const Onnx__TypeProto__Tensor *b = tensor_of(
+      value_info(s->g->n_output, s->g->output, im->out->outputs[p->out].label));
+  if (!check_pair(s, p, a, b)) return false;
+  StrBuf held, type, first;
+  strbuf_init(&held, im->mem);
+  strbuf_init(&type, im->mem);
+  strbuf_init(&first, im->mem);
+  shape_texts(s, p, a->shape, b->shape, &held, &type, &first);
   const char *dtype = in->type.dtype;
   p->held =
       arena_printf(im->arena, "Tensor[(%s), %s]", strbuf_text(&held), dtype);
   p->type =
       arena_printf(im->arena, "Tensor[(%s), %s]", strbuf_text(&type), dtype);
-  p->first = arena_printf(im->arena, "zeros(shape=[%s], dtype=\"%s\")",
-                          strbuf_text(&first), dtype);
-  if (!a->shape->n_dim)
-    p->first = arena_printf(im->arena,
-                            "zeros(shape=zeros(shape=[0], "
-                            "dtype=\"int32\"), dtype=\"%s\")",
-                            dtype);
+  /* A list without elements has no dtype of its own. */
+  p->first = a->shape->n_dim
+                 ? arena_printf(im->arena, "zeros(shape=[%s], dtype=\"%s\")",
+                                strbuf_text(&first), dtype)
+                 : arena_printf(im->arena,
+                                "zeros(shape=zeros(shape=[0], "
+                                "dtype=\"int32\"), dtype=\"%s\")",
+                                dtype);
   p->cell = arena_printf(im->arena, "@%s", in->name);
   p->local = fresh_local(
       im, arena_printf(im->arena, "%s_kept", in->name ? in->name : ""));

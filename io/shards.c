@@ -52,10 +52,6 @@ static bool parse_index(Reader *r) {
          invalid(r, "it has no table `weight_map`");
 }
 
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The files, each once.  A name with a slash would lead out of the folder. */
 static bool list_shards(Reader *r) {
   const char *name;
@@ -73,7 +69,8 @@ static bool list_shards(Reader *r) {
   }
   size_t n = 0;
   if (r->shards.len)
-    qsort(r->shards.data, r->shards.len, sizeof *r->shards.data, compare_names);
+    qsort(r->shards.data, r->shards.len, sizeof *r->shards.data,
+          tensor_file_by_name);
   for (size_t i = 0; i < r->shards.len; i++)
     if (!n || strcmp(r->shards.data[n - 1], r->shards.data[i]))
       r->shards.data[n++] = r->shards.data[i];

@@ -94,7 +94,7 @@ bool tensor_file_add_name(TensorFile *f, const char *name, size_t len) {
   return true;
 }
 
-static int compare_names(const void *a, const void *b) {
+int tensor_file_by_name(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
@@ -107,7 +107,7 @@ bool tensor_file_check_names(TensorFile *f, const char *path,
   size_t n = f->tensors.len;
   if (!VEC_RESERVE(&names, n)) return file_out_of_memory(diags, path);
   for (size_t i = 0; i < n; i++) VEC_PUSH(&names, f->tensors.data[i].name);
-  if (n) qsort(names.data, n, sizeof *names.data, compare_names);
+  if (n) qsort(names.data, n, sizeof *names.data, tensor_file_by_name);
   bool differ = true;
   for (size_t i = 1; differ && i < n; i++)
     if (!strcmp(names.data[i - 1], names.data[i]))

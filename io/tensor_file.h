@@ -30,6 +30,8 @@ void tensor_file_free(TensorFile *f);
 /* For readers, before any tensor is made: adds a name with a NULL tensor; false
  * when memory runs out. */
 bool tensor_file_add_name(TensorFile *f, const char *name, size_t len);
+/* Orders names, for qsort. */
+int tensor_file_by_name(const void *a, const void *b);
 /* False after reporting when two names are equal, or memory runs out. */
 bool tensor_file_check_names(TensorFile *f, const char *path,
                              const char *format, Diags *diags);

@@ -47,7 +47,8 @@ static rly_value *borrowed(rly_session *s, Tensor *t, void (*release)(void *),
 rly_value *rly_value_of_array(rly_session *s, const rly_array *elements,
                               void (*release)(void *owner), void *owner) {
   Tensor t;
-  if (!sense(s, "the session is NULL") || !array_tensor(__func__, elements, &t))
+  if (!require(s, "the session is NULL") ||
+      !array_tensor(__func__, elements, &t))
     return NULL;
   if (release && (uintptr_t)t.data % dtype_size(t.dtype)) {
     misuse(__func__, "the elements are not aligned for %.40s", elements->dtype);

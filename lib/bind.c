@@ -44,7 +44,8 @@ static rly_status bind_file(rly_program *p, const char *path) {
 }
 
 rly_status rly_program_bind_file(rly_program *p, const char *path) {
-  if (!sense(path, "the path is NULL") || !program_enter(p)) return RLY_MISUSE;
+  if (!require(path, "the path is NULL") || !program_enter(p))
+    return RLY_MISUSE;
   rly_status status = bind_file(p, path);
   program_leave(p);
   return status;
@@ -110,7 +111,7 @@ static rly_status bind_text(rly_program *p, const char *argument) {
 }
 
 rly_status rly_program_bind_text(rly_program *p, const char *argument) {
-  if (!sense(argument, "the argument is NULL") || !program_enter(p))
+  if (!require(argument, "the argument is NULL") || !program_enter(p))
     return RLY_MISUSE;
   rly_status status = bind_text(p, argument);
   program_leave(p);

@@ -123,9 +123,9 @@ rly_status rly_context_set_files(rly_context *cx, const rly_files *files) {
 }
 
 rly_status rly_context_set_log(rly_context *cx, const rly_log *log) {
-  if (!sense(cx, "the context is NULL") ||
-      !sense(!log || (log->write && log->most <= RLY_LOG_INFO),
-             "a log has a function and a level"))
+  if (!require(cx, "the context is NULL") ||
+      !require(!log || (log->write && log->most <= RLY_LOG_INFO),
+               "a log has a function and a level"))
     return RLY_MISUSE;
   context_lock(cx);
   cx->log = log ? *log : (rly_log){0};

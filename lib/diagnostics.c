@@ -104,12 +104,14 @@ void rly_diagnostics_width(rly_context *cx, int columns) {
 }
 
 char *rly_diagnostics_text(rly_context *cx, bool colour) {
-  return sense(cx, "the context is NULL") ? render_text(cx, &cx->diags, colour)
-                                          : NULL;
+  return require(cx, "the context is NULL")
+             ? render_text(cx, &cx->diags, colour)
+             : NULL;
 }
 
 char *rly_diagnostics_json(rly_context *cx) {
-  return sense(cx, "the context is NULL") ? render_json(cx, &cx->diags) : NULL;
+  return require(cx, "the context is NULL") ? render_json(cx, &cx->diags)
+                                            : NULL;
 }
 
 bool rly_diagnostic_get(rly_context *cx, size_t i, rly_diagnostic *out) {

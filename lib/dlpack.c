@@ -83,7 +83,7 @@ static bool is_aligned(const rly_array *a) {
 rly_value *rly_value_of_dlpack(rly_session *s, struct DLManagedTensor *t,
                                bool copied) {
   rly_array a;
-  if (!sense(s, "the session is NULL") || !read_dlpack(__func__, t, &a))
+  if (!require(s, "the session is NULL") || !read_dlpack(__func__, t, &a))
     return NULL;
   copied |= !is_aligned(&a);
   rly_value *v = rly_value_of_array(s, &a, copied ? NULL : delete, t);
@@ -114,7 +114,7 @@ static rly_tensor *gathered(rly_context *cx, const rly_array *a) {
 rly_tensor *rly_tensor_of_dlpack(rly_context *cx, struct DLManagedTensor *t,
                                  bool copied) {
   rly_array a;
-  if (!sense(cx, "the context is NULL") || !read_dlpack(__func__, t, &a))
+  if (!require(cx, "the context is NULL") || !read_dlpack(__func__, t, &a))
     return NULL;
   if (!copied && is_row_major(&a) && is_aligned(&a))
     return rly_tensor_borrow(cx, a.dtype, a.rank, a.shape, a.data, delete, t);

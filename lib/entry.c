@@ -207,8 +207,8 @@ static rly_status check_bindings(rly_program *p, const rly_function *entry) {
 
 rly_status rly_program_bindings_check(rly_program *p,
                                       const rly_function *entry) {
-  if (!sense(p, "the program is NULL") ||
-      !sense(!entry || program_has_function(p, entry),
+  if (!require(p, "the program is NULL") ||
+      !require(!entry || program_has_function(p, entry),
              "the entry is no function of the program") ||
       !program_enter(p))
     return RLY_MISUSE;

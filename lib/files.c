@@ -168,7 +168,7 @@ static rly_tensors *tensors_take(rly_context *cx, TensorFile *f) {
 }
 
 rly_tensors *rly_tensors_new(rly_context *cx) {
-  if (!sense(cx, "the context is NULL")) return NULL;
+  if (!require(cx, "the context is NULL")) return NULL;
   context_lock(cx);
   rly_tensors *ts = tensors_take(cx, tensor_file_new(&cx->heap));
   context_unlock(cx);
@@ -197,8 +197,8 @@ static rly_status read_tensors(rly_context *cx, const char *path,
 
 rly_status rly_tensors_read(rly_context *cx, const char *path,
                             rly_tensors **out) {
-  if (!sense(cx, "the context is NULL") || !sense(path, "the path is NULL") ||
-      !sense(out, "the result is NULL"))
+  if (!require(cx, "the context is NULL") ||
+      !require(path, "the path is NULL") || !require(out, "the result is NULL"))
     return RLY_MISUSE;
   context_lock(cx);
   rly_status status = read_tensors(cx, path, out);
@@ -207,8 +207,8 @@ rly_status rly_tensors_read(rly_context *cx, const char *path,
 }
 
 rly_status rly_tensors_write(const rly_tensors *ts, const char *path) {
-  if (!sense(ts, "the list of tensors is NULL") ||
-      !sense(path, "the path is NULL"))
+  if (!require(ts, "the list of tensors is NULL") ||
+      !require(path, "the path is NULL"))
     return RLY_MISUSE;
   context_lock(ts->cx);
   rly_status status = tensors_write(ts->cx, ts->file, path, &ts->cx->diags)
@@ -228,8 +228,8 @@ const char *rly_tensors_name(const rly_tensors *ts, size_t i) {
 
 /* A handle of its own, which outlives the table. */
 rly_tensor *rly_tensors_get(const rly_tensors *ts, const char *name) {
-  if (!sense(ts, "the list of tensors is NULL") ||
-      !sense(name, "the name is NULL"))
+  if (!require(ts, "the list of tensors is NULL") ||
+      !require(name, "the name is NULL"))
     return NULL;
   Tensor *t = tensor_file_find(ts->file, name);
   return t ? tensor_handle(ts->cx, t) : NULL;
@@ -262,11 +262,11 @@ static bool is_writable(const char *name) {
 /* A name may occur once: the formats are tables by name. */
 rly_status rly_tensors_add(rly_tensors *ts, const char *name,
                            const rly_tensor *t) {
-  if (!sense(ts, "the list of tensors is NULL") ||
-      !sense(name, "the name is NULL") || !sense(t, "the tensor is NULL") ||
-      !sense(t->cx == ts->cx, "the tensor is of another context") ||
-      !sense(*name && is_writable(name), "the name is none of a tensor") ||
-      !sense(!tensor_file_find(ts->file, name), "the name is there already"))
+  if (!require(ts, "the list of tensors is NULL") ||
+      !require(name, "the name is NULL") || !require(t, "the tensor is NULL") ||
+      !require(t->cx == ts->cx, "the tensor is of another context") ||
+      !require(*name && is_writable(name), "the name is none of a tensor") ||
+      !require(!tensor_file_find(ts->file, name), "the name is there already"))
     return RLY_MISUSE;
   context_lock(ts->cx);
   rly_status status = add_tensor(ts, name, &t->tensor);
@@ -287,10 +287,12 @@ static bool is_utf8(const char *text) {
 /* Only safetensors has a place for such texts; other formats leave them out. */
 rly_status rly_tensors_add_metadata(rly_tensors *ts, const char *key,
                                     const char *value) {
-  if (!sense(ts, "the list of tensors is NULL") ||
-      !sense(key, "the key is NULL") || !sense(value, "the value is NULL") ||
-      !sense(is_utf8(key) && is_utf8(value), "the text is not UTF-8") ||
-      !sense(!tensor_file_metadata(ts->file, key), "the key is there already"))
+  if (!require(ts, "the list of tensors is NULL") ||
+      !require(key, "the key is NULL") ||
+      !require(value, "the value is NULL") ||
+      !require(is_utf8(key) && is_utf8(value), "the text is not UTF-8") ||
+      !require(!tensor_file_metadata(ts->file, key),
+               "the key is there already"))
     return RLY_MISUSE;
   Arena *arena = &ts->file->arena;
   MetaPair pair = {arena_strndup(arena, key, strlen(key)),

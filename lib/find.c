@@ -121,8 +121,8 @@ static bool find(rly_program *p, const Unit *u, uint32_t at, rly_found *out,
 
 bool rly_program_find(rly_program *p, const char *path, unsigned line,
                       unsigned column, rly_found *out, char **type) {
-  if (!sense(path, "the path is NULL") || !sense(out, "the result is NULL") ||
-      !program_enter(p))
+  if (!require(path, "the path is NULL") ||
+      !require(out, "the result is NULL") || !program_enter(p))
     return false;
   rly_found found = {0};
   StrBuf text;

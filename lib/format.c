@@ -74,9 +74,10 @@ static rly_status format_or_tell(Formatting *f) {
  * takes the units with it, whose source map has gone by then. */
 rly_status rly_text_format(rly_context *cx, const char *path, const char *text,
                            size_t len, char **formatted) {
-  if (!sense(cx, "the context is NULL") || !sense(path, "the path is NULL") ||
-      !sense(text || !len, "the text is NULL") ||
-      !sense(formatted, "the place of the result is NULL"))
+  if (!require(cx, "the context is NULL") ||
+      !require(path, "the path is NULL") ||
+      !require(text || !len, "the text is NULL") ||
+      !require(formatted, "the place of the result is NULL"))
     return RLY_MISUSE;
   rly_program *p = rly_program_new(cx);
   if (!p) return RLY_LIMIT;

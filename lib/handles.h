@@ -156,9 +156,10 @@ rly_status program_add_expression(rly_program *p, const char *text);
 __attribute__((format(printf, 2, 3))) void misuse(const char *function,
                                                   const char *format, ...);
 
-/* Is an argument right?  Else tells of the calling function `wrong`. */
-bool sense_for(const char *function, bool right, const char *wrong);
-#define sense(right, wrong) sense_for(__func__, right, wrong)
+/* Returns `right`, whether an argument makes sense.  Where it does not, `wrong`
+ * is told, by rly_misuse(), of the calling function. */
+bool require_for(const char *function, bool right, const char *wrong);
+#define require(right, wrong) require_for(__func__, right, wrong)
 
 /* Copies a host's struct, which begins with its size, to one of this library's
  * `size` bytes; NULL: zeros.  False after telling (rly_misuse) that the host

@@ -146,9 +146,9 @@ static rly_layout *layout_new(rly_program *p, const char *name, const Type *t,
 
 rly_status rly_layout_new(rly_program *p, const rly_type *t, const char *name,
                           rly_parts what, rly_layout **out) {
-  if (!sense(program_has_type(p, t), "it is no type of the program") ||
-      !sense(name, "the name is NULL") ||
-      !sense(out, "the result is NULL") || !program_enter(p))
+  if (!require(program_has_type(p, t), "it is no type of the program") ||
+      !require(name, "the name is NULL") ||
+      !require(out, "the result is NULL") || !program_enter(p))
     return RLY_MISUSE;
   rly_layout *l = layout_new(p, name, (const Type *)t, what);
   rly_status status = l ? RLY_OK : program_failed(p, RLY_REFUSED);
@@ -257,9 +257,9 @@ static bool build(Build *b, Value *out) {
 
 rly_value *rly_layout_build(const rly_layout *l, rly_session *s,
                             rly_value *const *parts) {
-  if (!sense(l, "the layout is NULL") || !sense(s, "the session is NULL") ||
-      !sense(s->program == l->program, "the layout is another program's") ||
-      !sense(parts || !l->parts.len, "the list of parts is NULL") ||
+  if (!require(l, "the layout is NULL") || !require(s, "the session is NULL") ||
+      !require(s->program == l->program, "the layout is another program's") ||
+      !require(parts || !l->parts.len, "the list of parts is NULL") ||
       !session_hold(s))
     return NULL;
   Build b = {.s = s, .l = l, .parts = parts};
@@ -295,9 +295,9 @@ static bool split(Build *b, Value v, rly_value **parts) {
 
 rly_status rly_layout_split(const rly_layout *l, rly_value *v,
                             rly_value **parts) {
-  if (!sense(l, "the layout is NULL") || !sense(v, "the value is NULL") ||
-      !sense(parts || !l->parts.len, "the room for the parts is NULL") ||
-      !sense(v->type == l->nodes.data[0].type,
+  if (!require(l, "the layout is NULL") || !require(v, "the value is NULL") ||
+      !require(parts || !l->parts.len, "the room for the parts is NULL") ||
+      !require(v->type == l->nodes.data[0].type,
              "the value is not of the layout's type") ||
       !session_hold(v->session))
     return RLY_MISUSE;

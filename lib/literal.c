@@ -142,8 +142,8 @@ static Tensor *literal_tensor(Reading *l, const Expr *e) {
 rly_tensor *rly_program_literal(rly_program *p, const char *dtype,
                                 const char *text) {
   DType want = dtype ? dtype_find(dtype, strlen(dtype)) : DTYPE_NONE;
-  if (!sense(text, "the text is NULL") ||
-      !sense(!dtype || want != DTYPE_NONE, "there is no such dtype") ||
+  if (!require(text, "the text is NULL") ||
+      !require(!dtype || want != DTYPE_NONE, "there is no such dtype") ||
       !program_enter(p))
     return NULL;
   Tensor *t = literal_read(p, text, text, want);

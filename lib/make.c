@@ -103,8 +103,8 @@ static rly_value *construct(rly_session *s, const Type *type, const Ctor *c,
 rly_value *rly_value_construct(rly_session *s, const rly_type *t,
                                const char *constructor, int count,
                                rly_value *const *fields) {
-  if (!sense(s, "the session is NULL") ||
-      !sense(program_has_type(s->program, t),
+  if (!require(s, "the session is NULL") ||
+      !require(program_has_type(s->program, t),
              "it is no type of the session's program"))
     return NULL;
   const Type *type = (const Type *)t;

@@ -26,7 +26,7 @@ void misuse(const char *function, const char *format, ...) {
   va_end(args);
 }
 
-bool sense_for(const char *function, bool right, const char *wrong) {
+bool require_for(const char *function, bool right, const char *wrong) {
   if (!right) misuse(function, "%s", wrong);
   return right;
 }

@@ -16,7 +16,7 @@ const char *rly_operator_name(size_t i) {
 
 bool rly_operator_get(size_t i, rly_operator_row *out) {
   const OpInfo *op = row(i);
-  if (!sense(out, "the result is NULL") || !op) return false;
+  if (!require(out, "the result is NULL") || !op) return false;
   *out = (rly_operator_row){
       .name = op->name,
       .aliases = op->aliases,
@@ -36,7 +36,7 @@ bool rly_operator_get(size_t i, rly_operator_row *out) {
 
 bool rly_operator_attribute(size_t i, int k, rly_attribute *out) {
   const OpInfo *op = row(i);
-  if (!sense(out, "the result is NULL") || !op) return false;
+  if (!require(out, "the result is NULL") || !op) return false;
   if (k < 0 || k >= op->attr_count) return false;
   const AttrSpec *a = &op->attrs[k];
   bool reals = a->type == AT_FLOATS;
@@ -62,7 +62,7 @@ char *rly_operator_signature(rly_context *cx, size_t i) {
   const OpInfo *op = row(i);
   char *text = NULL;
   size_t len;
-  bool right = sense(cx, "the context is NULL") && op;
+  bool right = require(cx, "the context is NULL") && op;
   FILE *to = right ? open_memstream(&text, &len) : NULL;
   if (!to) return NULL;
   operator_put_signature(to, op);

@@ -10,7 +10,7 @@ enum { LACKING_MAX = 50 }; /* tensors that one message names */
 
 typedef struct Binder {
   rly_program *p;
-  Store *store; /* NULL: whether all is there is all that is asked */
+  Store *store; /* NULL: only check that every value is there, build none */
   Missing *missing;
   Span at;            /* the declaration */
   VEC(Bound *) names; /* by name, the newest of each */

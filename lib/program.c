@@ -117,7 +117,7 @@ static bool program_fill(rly_program *p) {
  * programs.  The program's Mem watches the context's: a limit that the context
  * has reached ends work on the program. */
 rly_program *rly_program_new(rly_context *cx) {
-  if (!sense(cx, "the context is NULL")) return NULL;
+  if (!require(cx, "the context is NULL")) return NULL;
   rly_program *p = mem_alloc_zeroed(&cx->mem, sizeof *p);
   if (!p) return NULL;
   p->cx = cx;
@@ -287,8 +287,8 @@ rly_status program_add_made(rly_program *p, const char *path, const char *text,
 /* The text is copied; it may be freed after this. */
 rly_status rly_program_add_text(rly_program *p, const char *path,
                                 const char *text, size_t len, unsigned flags) {
-  if (!sense(path, "the path is NULL") ||
-      !sense(text || !len, "the text is NULL") || !program_enter(p))
+  if (!require(path, "the path is NULL") ||
+      !require(text || !len, "the text is NULL") || !program_enter(p))
     return RLY_MISUSE;
   rly_status status = add_text(p, path, text, len, flags);
   program_leave(p);
@@ -327,7 +327,8 @@ static rly_status add_file(rly_program *p, const char *path, unsigned flags) {
 
 rly_status rly_program_add_file(rly_program *p, const char *path,
                                 unsigned flags) {
-  if (!sense(path, "the path is NULL") || !program_enter(p)) return RLY_MISUSE;
+  if (!require(path, "the path is NULL") || !program_enter(p))
+    return RLY_MISUSE;
   rly_status status = add_file(p, path, flags);
   program_leave(p);
   return status;
@@ -482,7 +483,7 @@ const char *rly_function_param_name(const rly_function *f, int i) {
 static const rly_type *handle_of(const Type *t) { return (const rly_type *)t; }
 
 char *rly_function_type_text(rly_program *p, const rly_function *f) {
-  if (!sense(p, "the program is NULL") || !sense(f, "the function is NULL"))
+  if (!require(p, "the program is NULL") || !require(f, "the function is NULL"))
     return NULL;
   return rly_type_text(p, handle_of(global_of(f)->type));
 }
@@ -578,7 +579,7 @@ static char *scheme_text(rly_program *p, const Global *g) {
 
 char *rly_program_type_of(rly_program *p, const char *text, size_t len) {
   Shown s = {p, NULL};
-  if (!sense(text, "the text is NULL") || !program_enter(p)) return NULL;
+  if (!require(text, "the text is NULL") || !program_enter(p)) return NULL;
   const Global *g = scheme_named(p, text, len);
   if (g) s.text = scheme_text(p, g);
   program_leave(p);

@@ -78,7 +78,7 @@ rly_session *session_shell(rly_program *p, const rly_session_options *options) {
 rly_session *rly_session_new(rly_program *p,
                              const rly_session_options *options) {
   rly_session *s =
-      sense(p, "the program is NULL") ? session_shell(p, options) : NULL;
+      require(p, "the program is NULL") ? session_shell(p, options) : NULL;
   if (!s) return NULL;
   s->vm = session_new(p->code, s->mem, limits_of(p->cx),
                       session_hooks(&s->options), &s->diags);
@@ -232,9 +232,9 @@ rly_status rly_session_skip(rly_session *s) {
 /* Refused while the session runs. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
   rly_options taken;
-  if (!sense(limits, "the limits are NULL") ||
+  if (!require(limits, "the limits are NULL") ||
       !struct_take(__func__, &taken, sizeof taken, limits) ||
-      !sense(taken.timeout >= 0 /* false for NaN */,
+      !require(taken.timeout >= 0 /* false for NaN */,
              "the timeout must not be negative") ||
       !session_hold(s))
     return RLY_MISUSE;
@@ -253,7 +253,7 @@ rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
 }
 
 rly_status rly_session_limits(rly_session *s, rly_options *limits) {
-  if (!sense(limits, "the limits are NULL") || !session_hold(s))
+  if (!require(limits, "the limits are NULL") || !session_hold(s))
     return RLY_MISUSE;
   Limits now = session_limits(s->vm);
   session_release(s);
@@ -564,9 +564,9 @@ rly_status session_call_bound(rly_session *s, const rly_function *entry,
 
 rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
                                   rly_value **result) {
-  if (!sense(s, "the session is NULL") ||
-      !sense(result, "the result is NULL") ||
-      !sense(program_has_function(s->program, entry),
+  if (!require(s, "the session is NULL") ||
+      !require(result, "the result is NULL") ||
+      !require(program_has_function(s->program, entry),
              "the entry is no function of the session's program") ||
       !session_enter(s))
     return RLY_MISUSE;
@@ -616,7 +616,7 @@ rly_status rly_session_set_profile(rly_session *s, bool on) {
 /* The text is made in a Mem of its own: that it could not be made is no failure
  * of the session. */
 char *rly_session_profile(rly_session *s) {
-  if (!sense(s, "the session is NULL") || !s->options.profile ||
+  if (!require(s, "the session is NULL") || !s->options.profile ||
       !session_hold(s))
     return NULL;
   rly_context *cx = s->program->cx;

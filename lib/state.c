@@ -149,7 +149,7 @@ static rly_value *get(rly_session *s, const StateList *list, const char *path) {
  * handles. */
 rly_value *rly_session_get(rly_session *s, const char *path) {
   rly_status status;
-  if (!sense(path, "the path is NULL") || !begin(s, &status)) return NULL;
+  if (!require(path, "the path is NULL") || !begin(s, &status)) return NULL;
   StateList list;
   rly_value *v = NULL;
   if (state_list(s->vm, true, &list)) v = get(s, &list, path);
@@ -191,8 +191,8 @@ static rly_status set(rly_session *s, const StateList *list, const char *path,
 
 rly_status rly_session_set(rly_session *s, const char *path, rly_value *v) {
   rly_status status;
-  if (!sense(path, "the path is NULL") || !sense(v, "the value is NULL") ||
-      !sense(v->session == s, "the value is another session's"))
+  if (!require(path, "the path is NULL") || !require(v, "the value is NULL") ||
+      !require(v->session == s, "the value is another session's"))
     return RLY_MISUSE;
   if (!begin(s, &status)) return status;
   StateList list;
@@ -230,9 +230,9 @@ static rly_status add_cell(rly_session *s, const char *text, rly_value *v) {
 rly_status rly_session_add_cell(rly_session *s, const char *name,
                                 rly_value *v) {
   rly_status status;
-  if (!sense(name, "the name is NULL") || !sense(v, "the value is NULL") ||
-      !sense(is_cell_name(name), "a name has letters, digits, `_` and `.`") ||
-      !sense(v->session == s, "the value is another session's"))
+  if (!require(name, "the name is NULL") || !require(v, "the value is NULL") ||
+      !require(is_cell_name(name), "a name has letters, digits, `_` and `.`") ||
+      !require(v->session == s, "the value is another session's"))
     return RLY_MISUSE;
   if (!begin(s, &status)) return status;
   status = add_cell(s, name, v);
@@ -267,8 +267,8 @@ rly_snapshot *rly_session_snapshot(rly_session *s) {
  * Evaluating the pending `let`s would also be wrong as such: they may fail, and
  * going back has to be possible just then. */
 rly_status rly_session_restore(rly_session *s, const rly_snapshot *snapshot) {
-  if (!sense(snapshot, "the snapshot is NULL") ||
-      !sense(snapshot->session == s, "the snapshot is another session's") ||
+  if (!require(snapshot, "the snapshot is NULL") ||
+      !require(snapshot->session == s, "the snapshot is another session's") ||
       !session_enter(s))
     return RLY_MISUSE;
   session_restore(s->vm, snapshot->snapshot);

@@ -270,7 +270,8 @@ static rly_status save(rly_session *s, const char *path) {
 }
 
 rly_status rly_session_save(rly_session *s, const char *path) {
-  if (!sense(path, "the path is NULL") || !session_enter(s)) return RLY_MISUSE;
+  if (!require(path, "the path is NULL") || !session_enter(s))
+    return RLY_MISUSE;
   rly_status status = save(s, path);
   session_leave(s);
   return status;
@@ -453,7 +454,8 @@ static rly_status load(rly_session *s, const char *path, StrBuf *report) {
 }
 
 rly_status rly_session_load(rly_session *s, const char *path) {
-  if (!sense(path, "the path is NULL") || !session_enter(s)) return RLY_MISUSE;
+  if (!require(path, "the path is NULL") || !session_enter(s))
+    return RLY_MISUSE;
   rly_status status = load(s, path, NULL);
   session_leave(s);
   return status;
@@ -505,7 +507,7 @@ static rly_status carry(rly_session *from, rly_session *to, StrBuf *report) {
 /* `from` is taken first; when `to` is busy, it is let go again. */
 rly_status rly_session_carry(rly_session *from, rly_session *to,
                              char **report) {
-  if (!sense(from != to, "it is one session") || !session_enter(from))
+  if (!require(from != to, "it is one session") || !session_enter(from))
     return RLY_MISUSE;
   if (!session_enter(to)) {
     session_leave(from);
@@ -522,7 +524,8 @@ rly_status rly_session_carry(rly_session *from, rly_session *to,
 
 rly_status rly_session_carry_file(rly_session *to, const char *path,
                                   char **report) {
-  if (!sense(path, "the path is NULL") || !session_enter(to)) return RLY_MISUSE;
+  if (!require(path, "the path is NULL") || !session_enter(to))
+    return RLY_MISUSE;
   StrBuf text;
   strbuf_init(&text, to->mem);
   rly_status status = load(to, path, &text);

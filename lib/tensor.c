@@ -126,7 +126,7 @@ rly_tensor *tensor_handle(rly_context *cx, const Tensor *t) {
 rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
                            const int64_t *shape, const void *elements) {
   Tensor given;
-  if (!sense(cx, "the context is NULL") ||
+  if (!require(cx, "the context is NULL") ||
       !tensor_sensible(dtype, rank, shape, NULL, elements, &given))
     return NULL;
   size_t bytes = tensor_bytes(&given);
@@ -142,10 +142,10 @@ rly_tensor *rly_tensor_borrow(rly_context *cx, const char *dtype, int rank,
                               const int64_t *shape, const void *elements,
                               void (*release)(void *owner), void *owner) {
   Tensor given;
-  if (!sense(cx, "the context is NULL") ||
+  if (!require(cx, "the context is NULL") ||
       !tensor_sensible(dtype, rank, shape, NULL, elements, &given) ||
-      !sense((uintptr_t)elements % dtype_size(given.dtype) == 0,
-             "the elements are not aligned"))
+      !require((uintptr_t)elements % dtype_size(given.dtype) == 0,
+               "the elements are not aligned"))
     return NULL;
   Heap heap;
   heap_init(&heap, &cx->mem);

@@ -86,8 +86,8 @@ char *program_type_text(rly_program *p, const Type *t) {
 }
 
 char *rly_type_text(rly_program *p, const rly_type *t) {
-  if (!sense(p, "the program is NULL") ||
-      !sense(program_has_type(p, t), "it is no type of the program"))
+  if (!require(p, "the program is NULL") ||
+      !require(program_has_type(p, t), "it is no type of the program"))
     return NULL;
   return program_type_text(p, type_of(t));
 }

@@ -50,7 +50,8 @@ void rly_value_free(rly_value *v) {
 
 /* A second handle, not a second count on the first: each is freed by itself. */
 rly_value *rly_value_keep(rly_value *v) {
-  if (!sense(v, "the value is NULL") || !session_hold(v->session)) return NULL;
+  if (!require(v, "the value is NULL") || !session_hold(v->session))
+    return NULL;
   value_keep(v->type, v->value);
   rly_value *kept = value_handle_take(v->session, v->type, v->value);
   session_release(v->session);
@@ -103,7 +104,7 @@ static bool hold_for(const char *function, const rly_value *v) {
 
 /* Printing polls the stop flag, for a value may be of any size. */
 char *rly_value_text(rly_value *v) {
-  return sense(v, "the value is NULL") ? rly_value_text_fit(v, 0, 0) : NULL;
+  return require(v, "the value is NULL") ? rly_value_text_fit(v, 0, 0) : NULL;
 }
 
 char *rly_value_text_fit(rly_value *v, int width, int digits) {
@@ -172,9 +173,9 @@ int rly_value_field_count(const rly_value *v) {
 
 /* The field gets a reference of its own, so the whole may be freed. */
 rly_value *rly_value_field(rly_value *v, int i) {
-  if (!sense(v, "the value is NULL") ||
-      !sense(i >= 0 && i < rly_value_field_count(v),
-             "there is no such field") ||
+  if (!require(v, "the value is NULL") ||
+      !require(i >= 0 && i < rly_value_field_count(v),
+               "there is no such field") ||
       !hold(v))
     return NULL;
   const Type *type;
@@ -229,8 +230,8 @@ static rly_value *handle_or_report(rly_session *s, const Tensor *t,
 /* The elements are shared with the host's tensor; a kernel never writes over a
  * buffer that has two owners. */
 rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
-  if (!sense(s, "the session is NULL") || !sense(t, "the tensor is NULL") ||
-      !sense(t->cx == s->program->cx, "the tensor is of another context") ||
+  if (!require(s, "the session is NULL") || !require(t, "the tensor is NULL") ||
+      !require(t->cx == s->program->cx, "the tensor is of another context") ||
       !session_hold(s))
     return NULL;
   rly_value *v = handle_or_report(s, &t->tensor, false);
@@ -241,7 +242,7 @@ rly_value *rly_value_of_tensor(rly_session *s, const rly_tensor *t) {
 rly_value *rly_value_of_elements(rly_session *s, const char *dtype, int rank,
                                  const int64_t *shape, const void *elements) {
   Tensor t;
-  if (!sense(s, "the session is NULL") ||
+  if (!require(s, "the session is NULL") ||
       !tensor_sensible(dtype, rank, shape, NULL, elements, &t) ||
       !session_hold(s))
     return NULL;
@@ -292,7 +293,7 @@ static const void *elements_of(rly_value *v) {
 
 /* Borrowed until the handle is freed. */
 const void *rly_value_elements(rly_value *v) {
-  if (!sense(is_tensor(v), "the value is no tensor") || !hold(v)) return NULL;
+  if (!require(is_tensor(v), "the value is no tensor") || !hold(v)) return NULL;
   const void *elements = elements_of(v);
   session_release(v->session);
   return elements;
@@ -310,7 +311,7 @@ static rly_tensor *tensor_of(rly_value *v) {
 }
 
 rly_tensor *rly_value_tensor(rly_value *v) {
-  if (!sense(is_tensor(v), "the value is no tensor") || !hold(v)) return NULL;
+  if (!require(is_tensor(v), "the value is no tensor") || !hold(v)) return NULL;
   rly_tensor *t = tensor_of(v);
   session_release(v->session);
   return t;
@@ -455,7 +456,7 @@ static rly_status write_value(rly_value *v, const char *name,
 /* Every tensor of the value, wherever it stands: fields of tuples and
  * constructors, contents of refs. */
 rly_status rly_value_write(rly_value *v, const char *path) {
-  if (!sense(path, "the path is NULL") || !hold(v)) return RLY_MISUSE;
+  if (!require(path, "the path is NULL") || !hold(v)) return RLY_MISUSE;
   rly_status status = write_value(v, NULL, path);
   session_release(v->session);
   return status;
@@ -463,8 +464,8 @@ rly_status rly_value_write(rly_value *v, const char *path) {
 
 rly_status rly_value_write_as(rly_value *v, const char *name,
                               const char *path) {
-  if (!sense(name, "the name is NULL") || !sense(path, "the path is NULL") ||
-      !hold(v))
+  if (!require(name, "the name is NULL") ||
+      !require(path, "the path is NULL") || !hold(v))
     return RLY_MISUSE;
   rly_status status = write_value(v, name, path);
   session_release(v->session);

@@ -83,6 +83,11 @@ const char *rly_status_name(rly_status status); /* "refused"; or NULL */
  * by NULL, 0, -1 or false without a text. */
 const char *rly_misuse(void);
 
+/* Frees a text (`char *`) that a function of this header has returned or
+ * stored; NULL is fine.  `cx` is the context that the text came from: that of
+ * the program, session or value. */
+void rly_text_free(rly_context *cx, char *text);
+
 /* The version of this header, and as a number that `#if` compares: 102 is
  * 0.1.2, 10203 is 1.2.3.  rly_version() is that of the library, "0.1.0". */
 #define RLY_VERSION_MAJOR 0
@@ -206,11 +211,12 @@ size_t rly_diagnostic_total(const rly_context *cx);
 /* All of them as rly prints them: text with source lines and carets, or a
  * line of JSON each.  To be released with rly_text_free. */
 char *rly_diagnostics_text(rly_context *cx, bool colour);
-/* Fits the texts, those of its sessions as well, to a terminal of so many
- * columns: long lines are shown in part, and messages are broken between words.
- * 0, as at first: lines are cut at 200 columns, and messages are not broken. */
-void rly_diagnostics_width(rly_context *cx, int columns);
 char *rly_diagnostics_json(rly_context *cx);
+/* Sets the width, in columns, to which rly_diagnostics_text fits its lines, and
+ * so does rly_session_diagnostics_text: long lines of source are shown in part,
+ * and messages are broken between words.  0, the default: lines are cut at 200
+ * columns, and messages are not broken. */
+void rly_diagnostics_width(rly_context *cx, int columns);
 void rly_diagnostics_clear(rly_context *cx);
 /* The i-th by its parts, which live until they are cleared, those of a newest
  * one until a newer comes; false: there is none. */
@@ -234,13 +240,13 @@ bool rly_diagnostic_get(rly_context *cx, size_t i, rly_diagnostic *out);
 typedef struct rly_note {
   const char *message;
   rly_place place;
-  size_t block; /* of a call: it and the next block - 1 were met ...; or 0 */
-  unsigned long long repeats; /* ... so many times more */
+  size_t block; /* length of the cycle of calls that starts here; 0: none */
+  unsigned long long repeats; /* how often the cycle occurred beyond the first
+                                 time; those calls are left out */
 } rly_note;
 bool rly_diagnostic_note(rly_context *cx, size_t i, size_t k, rly_note *out);
 /* Adds one of the host's own: a usage error, an unreadable file. */
 void rly_diagnostic_add(rly_context *cx, const char *code, const char *message);
-void rly_text_free(rly_context *cx, char *text);
 
 /* The same of a session. */
 size_t rly_session_diagnostic_count(rly_session *s);
@@ -390,6 +396,17 @@ bool rly_operator_fail(rly_operator_call *call, const char *message);
  * few milliseconds, from any thread. */
 bool rly_operator_stopped(const rly_operator_call *call);
 
+/* --- For tools -------------------------------------------------------------
+ * that show programs: editors, notebooks, reviews. */
+
+/* A text as `rly fmt` lays it out: *formatted is owned, and untouched unless
+ * RLY_OK.  The text is parsed, not checked; it reads back as the same program,
+ * comments included.  What is wrong with it is told by the context's
+ * diagnostics, under `path`.
+ * Gives: refused, limit, misuse. */
+rly_status rly_text_format(rly_context *cx, const char *path, const char *text,
+                           size_t len, char **formatted);
+
 /* Every name in scope as it is written, the library's included: "@f", "%x" of
  * the top level, "Cons", "List".  `name` lives as long as the call. */
 void rly_program_each_name(const rly_program *p,
@@ -402,16 +419,10 @@ void rly_program_each_name(const rly_program *p,
  * included.  NULL: there is nothing of that name.  To be freed. */
 char *rly_program_doc(rly_program *p, const char *name);
 
-/* --- For tools -------------------------------------------------------------
- * that show programs: editors, notebooks, reviews. */
-
-/* A text as `rly fmt` lays it out: *formatted is owned, and untouched unless
- * RLY_OK.  The text is parsed, not checked; it reads back as the same program,
- * comments included.  What is wrong with it is told by the context's
- * diagnostics, under `path`.
- * Gives: refused, limit, misuse. */
-rly_status rly_text_format(rly_context *cx, const char *path, const char *text,
-                           size_t len, char **formatted);
+/* The type of an expression, as `:type` shows it, over the names of the
+ * program; the expression is not evaluated.  NULL after reporting.  To be
+ * freed. */
+char *rly_program_type_of(rly_program *p, const char *text, size_t len);
 
 /* What stands at a place of a text. */
 typedef enum rly_found_kind {
@@ -440,9 +451,11 @@ typedef struct rly_found {
 bool rly_program_find(rly_program *p, const char *path, unsigned line,
                       unsigned column, rly_found *out, char **type);
 
+/* --- The table of operators --------------------------------------------- */
+
 /* The operators, in the order of `rly ops`; NULL beyond the last one. */
 const char *rly_operator_name(size_t i);
-/* The row of one; all of it is constant. */
+/* One row of the table of operators; everything in it is static. */
 typedef struct rly_operator_row {
   const char *name;    /* "nn.dense" */
   const char *aliases; /* its other names, blanks between; NULL: none */
@@ -619,10 +632,6 @@ rly_status rly_session_skip(rly_session *s);
  * Gives: misuse. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits);
 rly_status rly_session_limits(rly_session *s, rly_options *limits);
-/* A program's text as `:type` shows it: the type of an expression in the
- * session's scope, not evaluated; NULL after reporting.  To be freed. */
-char *rly_program_type_of(rly_program *p, const char *text, size_t len);
-
 typedef struct rly_stats {
   uint64_t instructions, cells, reused, tensors, buffers, checks;
   size_t live_bytes, peak_bytes; /* of the context */

@@ -9,7 +9,8 @@ use Rly;
 use Test::More;
 
 my $file = slurp('Containerfile') =~ s/^#.*\n//mgr =~ s/\\\n//gr;
-my %target = map { $_ => 1 } slurp('Makefile') =~ /^([a-z-]+):/mg;
+my $makefile = slurp('Makefile') . slurp('install.mk');
+my %target = map { $_ => 1 } $makefile =~ /^([a-z-]+):/mg;
 my ($first, $second) = $file =~ /^(FROM .*?)^(FROM .*)\z/ms;
 for my $words ($first =~ /\bmake ((?:[\w-]+(?:=\S+)? ?)+)(?:&&|$)/mg) {
   ok($target{$_}, "make $_ is there") for grep { !/=/ } split ' ', $words;

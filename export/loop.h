@@ -11,25 +11,25 @@ typedef struct Loop {
   Frame *call;
   Val **args; /* of the call */
   const Expr *at;
-  Val **met; /* for each slot a sequence of what it was at each turn (back.c);
-                NULL: there is no way back */
+  Val **met; /* for each slot the sequence of its values, one a turn (back.c);
+                NULL: the loop has no way back */
 } Loop;
 
-/* What a value of the loop is at every turn. */
+/* A value that the loop carries from turn to turn. */
 typedef struct Slot {
   const Type *type;
-  const char *name; /* that of its parameter */
-  const Type *met;  /* what its sequence in Loop.met holds: the tensor, or the
-                       first element of a list; NULL: there is no sequence */
+  const char *name; /* of the function's parameter */
+  const Type *met;  /* the element type of its sequence in Loop.met: the tensor,
+                       or the first element of a list; NULL: no sequence */
 } Slot;
 
 /* --- loop.c --------------------------------------------------------------- */
 
 /* A frame of the same call with other arguments. */
 Frame *frame_with(Export *x, const Frame *call, const Fn *fn, Val *const *args);
-/* What `ask` gives of the function's body in the frame. */
+/* The answer of `what` for the function's body in the frame. */
 Val *ask_in(Export *x, Frame *f, const Fn *fn, Ask what, const Self *self);
-/* The arguments with others in the places of those that change. */
+/* The call's arguments, with `values` in the places of those that change. */
 Val **with_carried(const Loop *l, Val *const *values);
 /* The slots of a value of that type, laid out as val_flatten lays out the
  * values, from `*next` on. */
@@ -43,19 +43,20 @@ bool body_outputs(Export *x, OnnxGraph *body, const Vals *next,
 
 /* --- back.c --------------------------------------------------------------- */
 
-/* Can the second Loop get back what each slot was?  Sets `met` of the slots.
- * False after reporting. */
+/* Can the second Loop recover the values of each slot?  Sets `met` of the
+ * slots. False after reporting. */
 bool may_be_met(const Loop *l, size_t count, Slot *slots);
-/* The sequence of what a slot was: as an input of the body, and empty. */
+/* The sequence of a slot's values: as an input of the body, and empty. */
 Val *met_input(Export *x, OnnxGraph *body, const Slot *slot);
 Val *met_none(Export *x, const Slot *slot);
-/* Adds what the slots are at this turn, `now`, to the sequences `met`, which
+/* Adds the slots' values at this turn, `now`, to the sequences `met`, which
  * become outputs of the body.  `next` are the slots after the turn.  False
  * after reporting. */
 bool meet(const Loop *l, OnnxGraph *body, Val *const *met, Val *const *now,
           const Vals *next, const Slot *slots);
-/* The second Loop: makes of the value `v` of the last call that of the first.
- * `lists` are the slots as the first Loop left them.  NULL after reporting. */
+/* The second Loop: from `v`, the value of the last call, the value of the
+ * first. `lists` are the slots as the first Loop left them.  NULL after
+ * reporting. */
 Val *loop_back(const Loop *l, const Val *v, size_t count, const Slot *slots,
                Val *const *lists);
 

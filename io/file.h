@@ -42,7 +42,7 @@ typedef struct FileOut {
   const char *real;      /* the file to replace, links resolved */
   const char *temporary; /* NULL when written directly */
   bool for_host;         /* the stream goes to memory, for the host: */
-  char *bytes;           /* what was written */
+  char *bytes;           /* the bytes written so far */
   size_t size;
   Mem *mem;
   Diags *diags;

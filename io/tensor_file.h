@@ -36,8 +36,8 @@ int tensor_file_by_name(const void *a, const void *b);
 bool tensor_file_check_names(TensorFile *f, const char *path,
                              const char *format, Diags *diags);
 
-/* For a caller that looks up many: sorts by name, and finds in what is sorted.
- * Borrowed, or NULL. */
+/* For a caller that looks up many names: the first function sorts the tensors,
+ * the second finds one among the sorted; borrowed, or NULL. */
 void named_tensors_sort(NamedTensor *tensors, size_t count);
 Tensor *named_tensors_find(const NamedTensor *sorted, size_t count,
                            const char *name);

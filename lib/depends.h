@@ -1,5 +1,6 @@
-/* What the steps of a program depend on: which of them have to be evaluated
- * again after an edit, and which would give what they gave before. */
+/* The dependencies between the steps of a program: after an edit, which steps
+ * have to be evaluated again, and which would give the same values as before.
+ */
 #ifndef LIB_DEPENDS_H
 #define LIB_DEPENDS_H
 

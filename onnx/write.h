@@ -75,13 +75,13 @@ void onnx_graph_output(OnnxWriter *w, OnnxGraph *g, const char *name,
 void onnx_graph_initializer(OnnxWriter *w, OnnxGraph *g, const char *name,
                             const Tensor *t);
 
-/* A node after those that the graph has. */
+/* A new node, the last of the graph. */
 OnnxNode *onnx_node_new(OnnxWriter *w, OnnxGraph *g, const char *domain,
                         const char *op);
-/* A node that is in no graph yet, and puts it into one. */
+/* A new node in no graph; the second function adds it to one, as the last. */
 OnnxNode *onnx_node_loose(OnnxWriter *w, const char *domain, const char *op);
 void onnx_graph_node(OnnxWriter *w, OnnxGraph *g, OnnxNode *n);
-/* After the first `least` outputs, those that nothing needs are left out. */
+/* The first `least` outputs are always written, later ones only if used. */
 void onnx_node_least(OnnxNode *n, int least);
 void onnx_node_input(OnnxWriter *w, OnnxNode *n, const char *name); /* or "" */
 const char *onnx_node_output(OnnxWriter *w, OnnxNode *n, const char *name);

@@ -1,12 +1,12 @@
-/* Texts that the editor has open, and what is known of them. */
+/* The texts that the editor has open, each with its analyses. */
 #ifndef SERVER_DOCUMENT_H
 #define SERVER_DOCUMENT_H
 
 #include "lib/inside.h"
 #include "server/pieces.h"
 
-/* A text that was checked, in a context of its own.  Where it has mistakes, the
- * items that have them are blanks in what was checked (check.c). */
+/* A checked text, in a context of its own.  Items with mistakes are replaced by
+ * blanks before the check (check.c). */
 typedef struct Analysis {
   int refs;
   rly_context *cx;

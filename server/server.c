@@ -382,8 +382,8 @@ static bool take_message(Server *s, json_t *message) {
   return true;
 }
 
-/* jansson allocates by itself, so what it will make is entered in the books
- * before. */
+/* jansson allocates by itself, so the memory that it will need is counted
+ * before it parses. */
 static bool take_text(Server *s, const char *text, size_t len) {
   Failure f = {0};
   json_error_t error;

@@ -29,8 +29,8 @@ static size_t receive(const Wire *w, char *chunk, size_t most) {
   return n > 0 ? (size_t)n : 0;
 }
 
-/* Adds at most so many bytes to what was read; how many have come, also where
- * memory has no room for them. */
+/* Receives at most `most` bytes into the buffer w->read, and returns how many
+ * have come, even where memory has no room for them. */
 static size_t receive_more(Wire *w, size_t most) {
   char chunk[CHUNK];
   size_t n = receive(w, chunk, most < sizeof chunk ? most : sizeof chunk);
@@ -38,7 +38,7 @@ static size_t receive_more(Wire *w, size_t most) {
   return n;
 }
 
-/* Takes the first bytes of what was read away. */
+/* Removes the first `n` bytes of the buffer. */
 static void drop(Wire *w, size_t n) {
   w->read.len -= n;
   memmove(w->read.data, w->read.data + n, w->read.len);

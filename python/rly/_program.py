@@ -679,9 +679,13 @@ class Session:
             raise KeyError(str(error)) from None
 
     def call(self, function, *args, **options):
-        """Calls a function by name; options as of Bound.__call__."""
-        f = function if isinstance(function, Bound) else self.function(function)
-        return f(*args, **options)
+        """Calls a function in this session, by name or as any session of the
+        program gave it; options as of Bound.__call__."""
+        if not isinstance(function, Bound):
+            function = self.function(function)
+        elif function.session is not self:
+            function = Bound(self, function.__name__, function.f)
+        return function(*args, **options)
 
     def function_value(self, function, t):
         """A handle on a function of the program, or on a closure that calls one of
@@ -689,8 +693,7 @@ class Session:
         if not isinstance(function, Bound):
             return operators.closure_of(self, function, t)
         return values.checked(self, lib.rly_value_of_function(
-            self.handle, lib.rly_program_function(
-                self.program.handle, function.__name__.encode())))
+            self.handle, function.f))
 
     def call_value(self, function, args):
         t = lib.rly_value_type(function.handle)

@@ -262,6 +262,26 @@ def test_functions_as_arguments():
         p.fold(p.pairs, [1])
 
 
+def test_a_function_of_another_program_is_refused():
+    text = "def @f(%x: int32) { %x + 1 }"
+    p = rly.program(text + "def @apply(%g: fn (int32) -> int32) { %g(5) }")
+    s, old = p.session(), p.f
+    assert p.apply(old) == s.apply(old) == s.apply(s.f) == 6
+    assert s.call(old, 1) == 2
+    p.add("def @f(%x: int32) { %x * 100 }")
+    assert p.apply(p.f) == 500
+    for function in old, rly.program(text).f:
+        for call in p.apply, lambda f: s.call(f, 5):
+            with pytest.raises(rly.Misuse, match="no function of the program"):
+                call(function)
+
+
+def test_a_session_calls_functions_on_its_own_state():
+    p = rly.program(COUNTER)
+    s = p.session()
+    assert (s.call(p.step, 1), s.call(p.step, 1), p.step(1)) == (1, 2, 1)
+
+
 class Times:
     def __init__(self, factor):
         self.factor = np.float32(factor)

@@ -149,7 +149,7 @@ class Program:
         if not self.handle:
             raise failure(lib.RLY_LIMIT, self.context)
         self._types, self._classes, self._found = {}, {}, {}
-        self._operators, self._closures = [], {}
+        self._operators, self._closures, self._grads = [], {}, {}
         self._session = None
         self.data = Namespace(self._find_class)
 
@@ -272,8 +272,10 @@ class Program:
         """The function's gradient, by name: program.grad("loss")(x) gives the
         value and the derivatives, as rly's `grad` does."""
         own = f"python_grad_{name}"
-        if not self.has(own):
+        of = lib.rly_program_function(self.handle, name.encode())
+        if self._grads.get(name) != of or not of:  # new, or defined anew
             self.add(f"let @{own} = grad(@{name});", "<grad>")
+            self._grads[name] = of
         return self.session_of_its_own.function(own)
 
     def find(self, path, line, column):

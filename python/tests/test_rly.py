@@ -736,6 +736,14 @@ def test_grad():
     value, (slope,) = p.grad("loss")(np.array([1, 2, 3], F32))
     assert value == 14
     np.testing.assert_array_equal(slope, [2, 4, 6])
+    p = rly.Program()
+    for body, slope in ("%x * %x", 6), ("%x * %x * %x", 27):
+        p.add(f"def @loss(%x: float32) {{ {body} }}")
+        assert p.grad("loss")(3)[1] == p.grad("loss")(3)[1] == (slope,)
+    names = len(p.names)
+    assert p.grad("loss")(1) == (1, (3,)) and len(p.names) == names
+    with pytest.raises(rly.Refused, match="@nothing"):
+        p.grad("nothing")
 
 
 # --- Threads and processes ------------------------------------------------------------

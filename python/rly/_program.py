@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import math
 import os
+import re
 import signal
 import threading
 import time
@@ -113,6 +114,14 @@ class Namespace:
         return found
 
 
+def _is_written(made, text):
+    """How much of a class is in the definition of its type?  First the type's
+    name, then the labels."""
+    return (re.match(rf"\s*type\s+{made._data_type}\b", text) is not None,
+            sum(1 if re.search(rf"\b{label}\s*:", text) else -1
+                for k, label in enumerate(made._fields) if label != f"_{k}"))
+
+
 class Program:
     """A checked program.  Its functions are attributes: program.main(x).
 
@@ -148,7 +157,10 @@ class Program:
                              lib.rly_program_free)
         if not self.handle:
             raise failure(lib.RLY_LIMIT, self.context)
-        self._types, self._classes, self._found = {}, {}, {}
+        self._types = {}
+        # The classes of constructors that were met, by name, in order; and
+        # whether a text has come since all that there are were looked for.
+        self._found, self._changed = {}, True
         self._operators, self._closures, self._grads = [], {}, {}
         self._session = None
         self.data = Namespace(self._find_class)
@@ -158,6 +170,7 @@ class Program:
     def check(self, status):
         if status != lib.RLY_OK:
             raise failure(status, self.context)
+        self._changed = True
         take_raised("own")  # of a file that could be done without
 
     def add(self, text, path="<text>"):
@@ -240,6 +253,11 @@ class Program:
         lib.rly_program_each_name(self.handle, visit, ffi.NULL)
         return found
 
+    def _doc(self, name):
+        """What a name is, as rly writes it: "@f", "Cons", "nn.dense"; or None."""
+        return take_text(self.context, lib.rly_program_doc(self.handle,
+                                                           name.encode()))
+
     def __getattr__(self, name):
         if name.startswith("__") or not self.has(name):
             raise AttributeError(f"the program has no function @{name}")
@@ -290,40 +308,42 @@ class Program:
         return take_text(self.context, lib.rly_type_text(self.handle, t))
 
     def constructors(self, t):
-        """Of a data type: name -> (labels, types of the fields)."""
+        """Of a data type: name -> (class, types of the fields)."""
         known = self._types.get(t)
         if known is None:
-            known = self._types[t] = {}
+            known, name_of_t = {}, text_of(lib.rly_type_name(t))
             for i in range(lib.rly_type_constructor_count(t)):
                 count = lib.rly_constructor_field_count(t, i)
-                labels = [text_of(lib.rly_constructor_label(t, i, k))
-                          or f"_{k}" for k in range(count)]
+                labels = tuple(text_of(lib.rly_constructor_label(t, i, k))
+                               or f"_{k}" for k in range(count))
                 types = [lib.rly_constructor_field(self.handle, t, i, k)
                          for k in range(count)]
                 name = text_of(lib.rly_type_constructor(t, i))
-                known[name] = labels, types
-                self._found.setdefault(name, self._class(t, name, labels))
+                known[name] = (values.data_class(name_of_t, name, labels),
+                               types)
+            self._types[t] = known
+            for name, (made, _) in known.items():
+                self._found.setdefault(name, {})[made] = None
         return known
 
-    def _class(self, t, name, labels):
-        key = text_of(lib.rly_type_name(t)), name
-        if key not in self._classes:
-            self._classes[key] = values.data_class(*key, tuple(labels))
-        return self._classes[key]
-
     def class_of(self, t, name):
-        return self._class(t, name, self.constructors(t)[name][0])
+        return self.constructors(t)[name][0]
 
     def _find_class(self, name):
-        if name not in self._found:  # types that functions mention
-            for written in self.names:
+        if name not in self._found or self._changed:
+            self._changed = False
+            for written in self.names:  # types that functions mention
                 f = lib.rly_program_function(self.handle,
                                              written[1:].encode())
                 if written[0] == "@" and f:
                     for i in range(lib.rly_function_param_count(f)):
                         self._meet(lib.rly_function_param_type(f, i))
                     self._meet(lib.rly_function_result_type(f))
-        return self._found.get(name)
+        found = list(self._found.get(name, ()))
+        if len(found) > 1:  # a type was defined anew, or several have one
+            text = self._doc(name) or ""
+            found.sort(key=lambda made: _is_written(made, text))
+        return found[-1] if found else None
 
     def _meet(self, t):
         todo, met = [t], set()
@@ -448,9 +468,7 @@ class Bound:
     @property
     def __doc__(self):
         """The definition up to its body, and its doc comment."""
-        program, name = self.session.program, f"@{self.__name__}".encode()
-        text = lib.rly_program_doc(program.handle, name)
-        return take_text(program.context, text) or self.type
+        return self.session.program._doc(f"@{self.__name__}") or self.type
 
     @property
     def __signature__(self):

@@ -398,10 +398,11 @@ def data_to_c(session, t, value, copy):
         value = value()  # as rly writes one without fields
     name = type(value).__name__
     constructors = program.constructors(t)
-    if not isinstance(value, Data) or name not in constructors:
+    made, types = constructors.get(name, (None, ()))
+    if type(value) is not made:
         names = ", ".join(constructors)
-        raise TypeError(f"one of {names} is wanted, not {value!r}")
-    types = constructors[name][1]
+        raise TypeError(f"one of {names} is wanted, not {value!r}"
+                        + " of another type" * (made is not None))
     return make(session, t, name, [to_c(session, types[i], field, copy)
                                    for i, field in enumerate(value)])
 

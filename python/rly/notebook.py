@@ -192,8 +192,7 @@ class Notebook:
     # For editors
 
     def doc(self, name):
-        return take_text(self.program.context, lib.rly_program_doc(
-            self.program.handle, name.encode()))
+        return self.program._doc(name)
 
     def names(self):
         found, i = list(self.program.names), 0

@@ -42,6 +42,15 @@ def test_cells(cells):
         cells.run("@f(1) + @nothing", 5)
 
 
+def test_cells_define_a_type_anew(cells):
+    for number, fields in enumerate(["a: int32", "a: int32, b: int32"], 1):
+        made = ", ".join("%x" for _ in fields.split(","))
+        cells.run(f"type T {{ Node({fields}) }}\n"
+                  f"def @mk(%x: int32) {{ Node({made}) }}", number)
+        assert tuple(cells.program.mk(7)) == (7,) * number
+        assert cells.program.data.Node(*range(number))
+
+
 def test_commands(cells):
     cells.run("let @c = ref([1f, 2f]);\ndef @f() { ref_write(@c, [5f, 6f]); 7 }")
     for command in (":type @f", ":type (1, [2f])", ":doc @foldl", "@f()",

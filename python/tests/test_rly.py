@@ -167,6 +167,26 @@ def test_data():
         p.data.Twig
 
 
+def test_data_that_is_defined_anew():
+    p = rly.program("type T { Node(a: int32), Nodes(int32) }"
+                    "def @mk(%x: int32) { Node(%x) }"
+                    "def @old(%t: T) { match (%t) { Node(%a) => %a,"
+                    " Nodes(%a) => %a } }")
+    Node = p.data.Node
+    assert p.mk(1) == Node(1) and p.old(Node(2)) == 2
+    p.add("type T { Node(a: int32, b: int32), Nodes(int32, int32) }")
+    p.add("def @mk(%x: int32) { Node(%x, 2) }"
+          "def @new(%t: T) { match (%t) { Node(%a, %b) => %b, _ => 0 } }")
+    New = p.data.Node
+    assert New is not Node and p.mk(1) == New(1, 2) and p.mk(1).b == 2
+    assert p.new(New(1, 5)) == 5 and p.new(p.data.Nodes(1, 2)) == 0
+    assert p.old(Node(2)) == 2  # goes on with the type that it was checked for
+    for function, value in (p.new, Node(1)), (p.old, New(1, 2)):
+        with pytest.raises(TypeError, match="one of Node, Nodes is wanted, "
+                                            "not .* of another type"):
+            function(value)
+
+
 def test_none_is_no_number():
     p = rly.program("def @f(%x: float32) { %x }\n"
                     "def @g(%x: Tensor[(?), float32]) { %x }")

@@ -19,23 +19,23 @@ def _bytes_of(content):
             else bytes(memoryview(content)))
 
 
-def _guarded(work):
-    """A callback's body: what it raises is kept for the call to raise."""
-    def run(_, path, *more):
-        try:
+def _guarded(signature):
+    """A callback: what it raises is kept for the call to raise."""
+    def decorate(work):
+        def run(_, path, *more):
             return work(ffi.string(path).decode(), *more)
-        except BaseException as error:
+
+        def keep(_kind, error, _trace):
             raised.own = error
-            return lib.RLY_FILE_NONE
-    return run
+        return ffi.callback(signature, run, error=lib.RLY_FILE_NONE, onerror=keep)
+    return decorate
 
 
 def attach(context, files):
     """Reads look into the mapping, then at the system; writes go into it.  Gives
     what must live as long as the context."""
 
-    @ffi.callback("rly_file(void *, const char *, rly_bytes *)")
-    @_guarded
+    @_guarded("rly_file(void *, const char *, rly_bytes *)")
     def read(path, out):
         content = files.get(path)
         if content is None:
@@ -47,8 +47,7 @@ def attach(context, files):
         out.release, out.owner = _release, ffi.cast("void *", ticket)
         return lib.RLY_FILE_DONE
 
-    @ffi.callback("rly_file(void *, const char *, const void *, size_t)")
-    @_guarded
+    @_guarded("rly_file(void *, const char *, const void *, size_t)")
     def write(path, data, size):
         files[path] = bytes(ffi.buffer(data, size))
         return lib.RLY_FILE_DONE

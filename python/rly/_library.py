@@ -77,33 +77,6 @@ def lasting(callback):
     return callback
 
 
-# --- The log --------------------------------------------------------------------
-
-LEVELS = {lib.RLY_LOG_ERROR: "error", lib.RLY_LOG_WARNING: "warning",
-          lib.RLY_LOG_INFO: "info"}
-
-
-def attach_log(context, log, level):
-    """Entries go to log(level, message, diagnostic).  Gives what must live as
-    long as the context."""
-    levels = {name: number for number, name in LEVELS.items()}
-
-    @ffi.callback("void(void *, const rly_log_entry *)")
-    def write(_, entry):
-        d, parts = entry.diagnostic, None
-        if d:
-            place = d.place
-            parts = {"code": text_of(d.code), "hint": text_of(d.hint),
-                     "file": text_of(place.file), "line": place.line,
-                     "column": place.column}
-        log(LEVELS[entry.level], text_of(entry.message), parts)
-    status = lib.rly_context_set_log(context, ffi.new(
-        "rly_log *", {"write": write, "most": levels[level]}))
-    if status != lib.RLY_OK:
-        raise failure(status, context)
-    return write
-
-
 # --- Errors -------------------------------------------------------------------
 
 class Error(Exception):
@@ -146,10 +119,16 @@ KINDS = {lib.RLY_REFUSED: Refused, lib.RLY_RUNTIME: RunError,
          lib.RLY_INCOMPLETE: Refused, lib.RLY_MISUSE: Misuse}
 
 
+# --- What callbacks raise ---------------------------------------------------------
+
 # What callbacks of this thread raised, which is kept until the call that they
 # belong to has returned: `error` is the cause of a run's error, `own` comes
-# through as it is.
+# through as it is where the call fails.
 raised = threading.local()
+
+# The same, by thread, of callbacks that cannot fail: it comes through in any case.
+# No thread-local, as each call looks whether there is any.
+kept: dict[int, BaseException] = {}
 
 
 def take_raised(name):
@@ -157,6 +136,36 @@ def take_raised(name):
     error = getattr(raised, name, None)
     setattr(raised, name, None)
     return error
+
+
+def raise_kept():
+    error = kept.pop(threading.get_ident(), None)
+    if error is not None:
+        raise error
+
+
+def forget_raised():
+    """Of a call that Ctrl-C ended otherwise."""
+    kept.pop(threading.get_ident(), None)
+    take_raised("error")
+    take_raised("own")
+
+
+def callback(signature, stops=()):
+    """A callback that gives nothing.  What it raises, Ctrl-C included, is kept for
+    the call to raise; the sessions `stops`, a list of handles that may be filled
+    later, are stopped, and it is called no more by that call."""
+    def decorate(function):
+        def run(*arguments):
+            if not stops or threading.get_ident() not in kept:
+                function(*arguments)
+
+        def keep(_kind, error, _trace):
+            kept[threading.get_ident()] = error
+            for session in stops:
+                lib.rly_session_interrupt(session)
+        return ffi.callback(signature, run, onerror=keep)
+    return decorate
 
 
 def failure(status, context, session=None):
@@ -174,8 +183,36 @@ def failure(status, context, session=None):
         lib.rly_diagnostics_clear(context)
     text, lines = take_text(context, text), take_text(context, lines)
     own = take_raised("own")
+    own = kept.pop(threading.get_ident(), own)
     if own is not None:
         return own
     diagnostics = [json.loads(line) for line in (lines or "").splitlines()]
     name = text_of(lib.rly_status_name(status))
     return KINDS[status]((text or name).rstrip(), diagnostics)
+
+
+# --- The log --------------------------------------------------------------------
+
+LEVELS = {lib.RLY_LOG_ERROR: "error", lib.RLY_LOG_WARNING: "warning",
+          lib.RLY_LOG_INFO: "info"}
+
+
+def attach_log(context, log, level):
+    """Entries go to log(level, message, diagnostic).  Gives what must live as
+    long as the context."""
+    levels = {name: number for number, name in LEVELS.items()}
+
+    @callback("void(void *, const rly_log_entry *)")
+    def write(_, entry):
+        d, parts = entry.diagnostic, None
+        if d:
+            place = d.place
+            parts = {"code": text_of(d.code), "hint": text_of(d.hint),
+                     "file": text_of(place.file), "line": place.line,
+                     "column": place.column}
+        log(LEVELS[entry.level], text_of(entry.message), parts)
+    status = lib.rly_context_set_log(context, ffi.new(
+        "rly_log *", {"write": write, "most": levels[level]}))
+    if status != lib.RLY_OK:
+        raise failure(status, context)
+    return write

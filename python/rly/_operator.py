@@ -43,8 +43,11 @@ def operands_of(call):
     return copies
 
 
-def guarded(work):
-    """A callback's body: what it raises fails the call."""
+def guarded(signature, work):
+    """A callback: what it raises fails the call."""
+    def keep(_kind, error, _trace):  # Ctrl-C before `run` was at its `try`
+        raised.error = error
+
     def run(data, call, *more):
         try:
             work(call, *more)
@@ -53,7 +56,7 @@ def guarded(work):
             raised.error = error
             said = f"{type(error).__name__}: {error}".encode()
             return lib.rly_operator_fail(call, said)
-    return run
+    return ffi.callback(signature, run, onerror=keep)
 
 
 def arrays_of(call, given):
@@ -109,11 +112,10 @@ def callbacks(function, shape):
                     dims[at + k] = dim
             at += rank
 
-    run = ffi.callback("bool(void *, rly_operator_call *)", guarded(compute))
+    run = guarded("bool(void *, rly_operator_call *)", compute)
     if not shape:
         return run, ffi.NULL
-    return run, ffi.callback("bool(void *, rly_operator_call *, int64_t *)",
-                             guarded(measure))
+    return run, guarded("bool(void *, rly_operator_call *, int64_t *)", measure)
 
 
 def add(program, signature, function, gradient, effect, shape):

@@ -16,8 +16,9 @@ from . import _files
 from . import _operator as operators
 from . import _tools
 from . import _values as values
-from ._library import (Error, Misuse, attach_log, failure, ffi, lib,
-                       take_raised, take_text, text_of)
+from ._library import (Error, Misuse, attach_log, callback, failure, ffi,
+                       forget_raised, kept, lib, raise_kept, take_raised,
+                       take_text, text_of)
 
 MISUSE, TENSOR, NULL = lib.RLY_MISUSE, lib.RLY_TENSOR, ffi.NULL
 call_arrays = lib.rly_session_call_arrays
@@ -172,6 +173,8 @@ class Program:
             raise failure(status, self.context)
         self._changed = True
         take_raised("own")  # of a file that could be done without
+        if kept:
+            raise_kept()
 
     def add(self, text, path="<text>"):
         """Adds definitions and expressions."""
@@ -247,10 +250,11 @@ class Program:
         """All names in scope as rly writes them: "@f", "Cons", ..."""
         found = []
 
-        @ffi.callback("void(void *, const char *)")
+        @callback("void(void *, const char *)")
         def visit(_, name):
             found.append(text_of(name))
         lib.rly_program_each_name(self.handle, visit, ffi.NULL)
+        raise_kept()
         return found
 
     def _doc(self, name):
@@ -577,8 +581,11 @@ class Turn:
     def __exit__(self, kind, *_):
         if kind is KeyboardInterrupt:  # nobody reads what the run reported
             lib.rly_session_diagnostics_clear(self.handle)
+            forget_raised()
         self.owner = None
         self.release()
+        if kept:
+            raise_kept()
 
     def look(self):
         """A turn to look at values, which callbacks of the session may, too."""
@@ -639,10 +646,11 @@ class Session:
         self.program, self.context = program, program.context
         self._write = write
         options = ffi.new("rly_session_options *")
+        handles = []
         if write:
-            @ffi.callback("void(void *, const char *, size_t)")
+            @callback("void(void *, const char *, size_t)", handles)
             def written(_, text, size):
-                write(ffi.buffer(text, size)[:].decode())
+                write(ffi.buffer(text, size)[:].decode(errors="replace"))
             self._written = options.write = written
         if handle:
             made = handle(options)
@@ -651,6 +659,7 @@ class Session:
         if not made:
             raise failure(lib.RLY_LIMIT, self.context)
         self.handle = ffi.gc(made, lib.rly_session_free)
+        handles.append(self.handle)
         self.state = State(self)
         self.turn = Turn(self.handle)
         self._functions = {}
@@ -668,7 +677,8 @@ class Session:
         cause = take_raised("error")
         if cause is not None and not isinstance(cause, Exception):
             return cause  # Ctrl-C, or sys.exit(), is no error of the run
-        error.__cause__ = cause
+        if cause is not None:
+            error.__cause__ = cause
         return error
 
     def check(self, status):
@@ -741,14 +751,16 @@ class Session:
     def run(self):
         """Evaluates what was added; the values of its expressions."""
         shown = []
-
-        @ffi.callback("void(void *, rly_value *)")
-        def show(_, value):
-            shown.append(values.from_c(self, value))
-        with self.turn:
-            self.check(_watched(self, lib.rly_session_run, self.handle,
-                                show, NULL))
+        self._run(lambda value: shown.append(values.from_c(self, value)))
         return shown
+
+    def _run(self, show):
+        """The same, each value by a handle that `show` borrows."""
+        shown = callback("void(void *, rly_value *)", [self.handle])(
+            lambda _, value: show(value))
+        with self.turn:
+            self.check(_watched(self, lib.rly_session_run, self.handle, shown,
+                                NULL))
 
     def stream(self, frames, step="step", init=None):
         """The results of `step` for each frame, as they are asked for.

@@ -20,7 +20,6 @@ import threading
 
 import numpy as np
 
-from . import _values as values
 from ._library import LIBRARY, Refused, failure, ffi, lib, take_text, text_of
 from ._program import Program, Session
 
@@ -81,13 +80,11 @@ class Notebook:
         self.texts.append(text)
         shown = []
 
-        @ffi.callback("void(void *, rly_value *)")
-        def show(_, value):
+        def show(value):
             if not lib.rly_value_is_unit(value):
                 shown.append(value_text(self.session, value))
                 self.show({"text/plain": shown[-1]})
-        status = lib.rly_session_run(self.session.handle, show, ffi.NULL)
-        self.session.check(status)
+        self.session._run(show)
         return shown[-1] if shown else None
 
     def add(self, text, number):
@@ -100,14 +97,7 @@ class Notebook:
     def value_of(self, text):
         """The value of an expression, in Python's terms."""
         self.add(text, 0)
-        got = []
-
-        @ffi.callback("void(void *, rly_value *)")
-        def keep(_, value):
-            got.append(lib.rly_value_keep(value))
-        status = lib.rly_session_run(self.session.handle, keep, ffi.NULL)
-        made = [values.from_c(self.session, v, owned=True) for v in got]
-        self.session.check(status)
+        made = self.session.run()
         if not made:
             raise ValueError("an expression is wanted")
         return made[-1]

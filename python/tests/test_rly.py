@@ -595,6 +595,75 @@ def test_print():
     assert "".join(said).strip() == "hello"
 
 
+class Failing:
+    """Called with anything, it raises what is to come next."""
+
+    def __init__(self):
+        self.error, self.calls = None, 0
+
+    def __call__(self, *_):
+        self.calls += 1
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt,
+                                   SystemExit])
+def test_what_write_raises(error, capfd):
+    p = rly.program(LOOP + """
+        def @ends(%x: int32) { print_text("a"); print_text("b"); %x }
+        def @goes_on(%x: int32) { print_text("a"); @loop(%x) }
+        def @fails(%x: int32) { print_text("a"); %x / 0 }
+        let @cell = ref(1);""")
+    write = Failing()
+    s = p.session(write=write)
+    for function in s.ends, s.goes_on, s.fails:
+        write.error, write.calls = error("no room"), 0
+        with pytest.raises(error, match="no room") as caught:
+            function(1)
+        assert caught.value is write.error and write.calls == 1
+        write.error = None
+        assert s.ends(5) == 5 == s.fork(write=write).ends(5, raw=True).get()
+        assert s.state["@cell"] == 1 and repr(s.ends(6, raw=True)) == "6"
+    q = rly.program('print_text("a"); 1')
+    write.error = error("no room")
+    with pytest.raises(error, match="no room"):
+        q.session(write=write).run()
+    with pytest.raises(error, match="no room"):
+        q.session()._run(write)
+    assert capfd.readouterr().err == ""
+
+
+def test_what_log_raises(capfd):
+    log = Failing()
+    p = rly.program("def @div(%x: int32) { 1 / %x }", log=log,
+                    log_level="info")
+    log.error = LookupError("no log")
+    for call in (lambda: p.div(0), lambda: p.add("def @f("),
+                 lambda: p.add("def @f() { 1 }")):
+        with pytest.raises(LookupError, match="no log"):
+            call()
+    log.error = None
+    assert p.f() == p.div(1) == 1
+    assert capfd.readouterr().err == ""
+
+
+def test_ctrl_c_while_it_writes():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    p = rly.program('def @main() { print_text("a"); print_text("b"); 1 }')
+    said = []
+
+    def write(text):
+        said.append(text)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+    s = p.session(write=write)
+    for _ in range(10):
+        with pytest.raises(KeyboardInterrupt):
+            s.main()
+    assert said == ["a"] * 10
+
+
 def test_run():
     p = rly.program("1 + 1;\n(2f, True);")
     assert p.session().run() == [2, (2.0, True)]

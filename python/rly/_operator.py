@@ -126,7 +126,7 @@ def add(program, signature, function, gradient, effect, shape):
     operator = ffi.new("rly_operator *", {
         "signature": texts[0], "gradient": texts[1], "effect": effect,
         "run": run, "shape": measure})
-    program.check(lib.rly_operator_add(program.handle, operator))
+    program.check(program._change(lib.rly_operator_add, program.handle, operator))
     return run, measure
 
 
@@ -169,38 +169,43 @@ def _called(number, *operands):
     return _places[int(number[0])].function(*operands)
 
 
-def closure_maker(program, t):
+def closure_maker(session, t):
     """The function of the program that makes a value of type `t` of a number;
     it and its operator are added to the program once."""
+    program = session.program
     if t not in program._closures:
-        wanted = program.text_of_type(t)
-        fields = [lib.rly_type_field(t, i)
-                  for i in range(lib.rly_type_field_count(t))]
-        params = [tensor_text(program, field) for field in fields[:-1]]
-        result = result_text(program, fields[-1])
-        if not params or None in params or result is None:
-            raise TypeError(f"{wanted} is wanted: a function of Python takes "
-                            "tensors, and gives one or a tuple of 2 to 8")
-        if has_name(wanted):
-            raise TypeError(f"{wanted} is wanted: a function of Python is of no "
-                            "named dimension; in the program, write `?`")
-        name = f"python_{len(program._closures)}"
-        given = ", ".join(f"%x{i}: {text}" for i, text in enumerate(params))
-        names = ", ".join(f"%x{i}" for i in range(len(params)))
-        number = "%number: Tensor[(1), int64]"
-        program.operator(f"op @{name}({number}, {given}) -> {result}",
-                         effect=True,
-                         shape=BY_RESULT if "?" in result else None)(_called)
-        program.add(f"def @{name}_of({number}) {{ fn ({given}) -> {result} "
-                    f"{{ @{name}(%number, {names}) }} }}", "<python>")
-        program._closures[t] = lib.rly_program_function(
-            program.handle, f"{name}_of".encode())
+        with program.changing(session):
+            if t not in program._closures:
+                program._closures[t] = new_closure_maker(program, t)
     return program._closures[t]
+
+
+def new_closure_maker(program, t):
+    wanted = program.text_of_type(t)
+    fields = [lib.rly_type_field(t, i)
+              for i in range(lib.rly_type_field_count(t))]
+    params = [tensor_text(program, field) for field in fields[:-1]]
+    result = result_text(program, fields[-1])
+    if not params or None in params or result is None:
+        raise TypeError(f"{wanted} is wanted: a function of Python takes "
+                        "tensors, and gives one or a tuple of 2 to 8")
+    if has_name(wanted):
+        raise TypeError(f"{wanted} is wanted: a function of Python is of no "
+                        "named dimension; in the program, write `?`")
+    name = f"python_{len(program._closures)}"
+    given = ", ".join(f"%x{i}: {text}" for i, text in enumerate(params))
+    names = ", ".join(f"%x{i}" for i in range(len(params)))
+    number = "%number: Tensor[(1), int64]"
+    program.operator(f"op @{name}({number}, {given}) -> {result}", effect=True,
+                     shape=BY_RESULT if "?" in result else None)(_called)
+    program.add(f"def @{name}_of({number}) {{ fn ({given}) -> {result} "
+                f"{{ @{name}(%number, {names}) }} }}", "<python>")
+    return lib.rly_program_function(program.handle, f"{name}_of".encode())
 
 
 def closure_of(session, function, t):
     """A handle on a value of type `t` that calls the function."""
-    maker, number = closure_maker(session.program, t), next(_numbers)
+    maker, number = closure_maker(session, t), next(_numbers)
     place = np.array([number], "int64").view(Place)
     place.function, _places[number] = function, place
     given = values.checked(session, values.array_to_c(session, place, False))

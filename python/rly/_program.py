@@ -8,6 +8,7 @@ import re
 import signal
 import threading
 import time
+import weakref
 from collections.abc import MutableMapping
 
 import numpy as np
@@ -164,6 +165,8 @@ class Program:
         self._found, self._changed = {}, True
         self._operators, self._closures, self._grads = [], {}, {}
         self._session = None
+        self._sessions, self._lock = weakref.WeakSet(), threading.RLock()
+        self._change_lock, self._changer = threading.Lock(), None
         self.data = Namespace(self._find_class)
 
     # Texts and bindings
@@ -176,13 +179,52 @@ class Program:
         if kept:
             raise_kept()
 
+    # Changes that a call makes, of which its caller may know nothing
+
+    def _is_run_by(self, thread, but=None):
+        with self._lock:
+            return any(s.turn.owner == thread for s in self._sessions
+                       if s is not but)
+
+    @contextlib.contextmanager
+    def changing(self, session=None):
+        """For the thread that adds what a call in the session needs: `_change`
+        waits for the runs of other threads then, and runs that begin wait."""
+        me = threading.get_ident()
+        if self._is_run_by(me, but=session):
+            raise Misuse("this is a callback of a run of the program, which "
+                         "cannot be changed now: ask for a derivative, or give a "
+                         "function of Python of this type, once before the run")
+        with self._change_lock:
+            self._changer = me
+            try:
+                yield
+            finally:
+                self._changer = None
+
+    def _change(self, function, *arguments):
+        """The status of a function of the library that changes the program."""
+        status = function(*arguments)
+        while (status == MISUSE and self._changer == threading.get_ident()
+               and "at work" in text_of(lib.rly_misuse())):
+            time.sleep(0.001)
+            status = function(*arguments)
+        return status
+
+    def wait_for_change(self):
+        """For a run that is to begin.  At most a second, as a run that the change
+        waits for may itself wait for this one, by a callback."""
+        if (not self._is_run_by(threading.get_ident())
+                and self._change_lock.acquire(timeout=1)):
+            self._change_lock.release()
+
     def add(self, text, path="<text>"):
         """Adds definitions and expressions."""
         if not isinstance(text, (str, bytes, bytearray, memoryview)):
             raise TypeError(f"a text is wanted, not {text!r}")
         data = text.encode() if isinstance(text, str) else bytes(text)
-        self.check(lib.rly_program_add_text(self.handle, os.fsencode(path),
-                                            data, len(data), 0))
+        self.check(self._change(lib.rly_program_add_text, self.handle,
+                                os.fsencode(path), data, len(data), 0))
         return self
 
     def add_file(self, path):
@@ -287,7 +329,9 @@ class Program:
     @property
     def session_of_its_own(self):
         if self._session is None:
-            self._session = Session(self)
+            with self._lock:
+                if self._session is None:
+                    self._session = Session(self)
         return self._session
 
     def grad(self, name):
@@ -296,8 +340,10 @@ class Program:
         own = f"python_grad_{name}"
         of = lib.rly_program_function(self.handle, name.encode())
         if self._grads.get(name) != of or not of:  # new, or defined anew
-            self.add(f"let @{own} = grad(@{name});", "<grad>")
-            self._grads[name] = of
+            with self.changing():
+                if self._grads.get(name) != of or not of:
+                    self.add(f"let @{own} = grad(@{name});", "<grad>")
+                    self._grads[name] = of
         return self.session_of_its_own.function(own)
 
     def find(self, path, line, column):
@@ -567,12 +613,15 @@ class Turn:
     freeing what it made would wait for the run.  (A context manager made of a
     generator is slow.)"""
 
-    def __init__(self, handle):
+    def __init__(self, session):
         lock = threading.Lock()
         self.acquire, self.release = lock.acquire, lock.release
-        self.handle, self.owner = handle, None
+        self.handle, self.program = session.handle, session.program
+        self.owner = None
 
     def __enter__(self):
+        if self.program._changer is not None:
+            self.program.wait_for_change()
         if not self.acquire(False):
             raise Misuse("the session is at work in another thread, or this is "
                          "a callback of it")
@@ -661,8 +710,10 @@ class Session:
         self.handle = ffi.gc(made, lib.rly_session_free)
         handles.append(self.handle)
         self.state = State(self)
-        self.turn = Turn(self.handle)
+        self.turn = Turn(self)
         self._functions = {}
+        with program._lock:
+            program._sessions.add(self)
 
     def __reduce__(self):
         raise TypeError("a session cannot be pickled: save its state, or fork")

@@ -906,6 +906,59 @@ def test_a_session_serves_one_thread():
     assert s.loop(-1) == 0
 
 
+def test_what_calls_add_waits_for_other_threads():
+    """A first function of a type, a first derivative: while two threads run one
+    call after another, and one a long call."""
+    p = rly.program(LOOP + """
+        def @count(%n: int32) -> int32 { if (%n < 1) { 0 } else {
+          @count(%n - 1) } }
+        def @long() { print_text("go"); @loop(1) }
+        def @loss(%x: float32) { %x * %x }
+        def @apply(%f: fn (int32) -> int32) { %f(5) }""")
+    begun, end, got = threading.Event(), threading.Event(), []
+    long = p.session(write=lambda text: begun.set())
+
+    def busy():
+        s = p.session()
+        while not end.is_set():
+            s.count(20000)
+    grad, apply = lambda: p.grad("loss")(3), lambda: p.session().apply(abs)
+    firsts = [lambda work=work: got.append(work())
+              for work in (grad, apply, apply)]
+    runs = [busy, busy, lambda: pytest.raises(rly.Interrupted, long.long)]
+    threads = [threading.Thread(target=work) for work in runs + firsts]
+    for thread in threads:
+        thread.start()
+        assert thread is not threads[2] or begun.wait(60)
+    time.sleep(0.1)
+    assert not got
+    while threads[2].is_alive():
+        long.interrupt()
+        threads[2].join(0.01)
+    for thread in threads[3:]:
+        thread.join(60)
+    end.set()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(map(str, got)) == ["(9.0, (6.0,))", "5", "5"]
+    assert sum(name.startswith("@python_") for name in p.names) == 3
+
+
+def test_a_callback_adds_nothing_to_its_program():
+    p = rly.Program()
+    s = None
+
+    @p.operator("op @nested(%x: int32) -> int32")
+    def nested(x):
+        return s.apply(lambda y: y * x)
+    p.add("def @f(%x: int32) { @nested(%x) }"
+          "def @apply(%f: fn (int32) -> int32) { %f(5) }")
+    s = p.session()
+    with pytest.raises(rly.RunError, match="once before the run"):
+        p.f(3)
+    assert s.apply(abs) == 5 and p.f(3) == 15
+
+
 def test_a_busy_session_is_misuse():
     p = rly.program("""
         let @c = ref(1f);

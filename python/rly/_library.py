@@ -70,6 +70,27 @@ def take_text(context, chars):
     return text
 
 
+def chars_of(text):
+    """A name, or what else C takes as a string, which ends at a NUL."""
+    if "\0" in text:
+        raise ValueError(f"embedded null byte: {text!r}")
+    return text.encode()
+
+
+def path_of(path):
+    data = os.fsencode(path)
+    if b"\0" in data:
+        raise ValueError(f"embedded null byte: {path!r}")
+    return data
+
+
+def bytes_of(text):
+    """A program's text, which may have a NUL."""
+    if not isinstance(text, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"a text is wanted, not {text!r}")
+    return text.encode() if isinstance(text, str) else bytes(text)
+
+
 def lasting(callback):
     """Keeps a callback for good: what still lives when Python ends is freed then,
     when modules have lost their names.  So it finds what it uses in defaults."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import _values as values
-from ._library import ffi, lib, raised
+from ._library import chars_of, ffi, lib, raised
 
 # The function is to be called for the result's shape, too.
 BY_RESULT = object()
@@ -54,7 +54,7 @@ def guarded(signature, work):
             return True
         except BaseException as error:  # a run's error, of which it is the cause
             raised.error = error
-            said = f"{type(error).__name__}: {error}".encode()
+            said = f"{type(error).__name__}: {error}".encode(errors="replace")
             return lib.rly_operator_fail(call, said)
     return ffi.callback(signature, run, onerror=keep)
 
@@ -121,7 +121,7 @@ def callbacks(function, shape):
 def add(program, signature, function, gradient, effect, shape):
     """The callbacks, which must live as long as the program."""
     run, measure = callbacks(function, shape)
-    texts = [ffi.new("char[]", text.encode()) if text else ffi.NULL
+    texts = [ffi.new("char[]", chars_of(text)) if text else ffi.NULL
              for text in (signature, gradient)]
     operator = ffi.new("rly_operator *", {
         "signature": texts[0], "gradient": texts[1], "effect": effect,

@@ -17,9 +17,9 @@ from . import _files
 from . import _operator as operators
 from . import _tools
 from . import _values as values
-from ._library import (Error, Misuse, attach_log, callback, failure, ffi,
-                       forget_raised, kept, lib, raise_kept, take_raised,
-                       take_text, text_of)
+from ._library import (Error, Misuse, attach_log, bytes_of, callback,
+                       chars_of, failure, ffi, forget_raised, kept, lib,
+                       path_of, raise_kept, take_raised, take_text, text_of)
 
 MISUSE, TENSOR, NULL = lib.RLY_MISUSE, lib.RLY_TENSOR, ffi.NULL
 call_arrays = lib.rly_session_call_arrays
@@ -220,15 +220,13 @@ class Program:
 
     def add(self, text, path="<text>"):
         """Adds definitions and expressions."""
-        if not isinstance(text, (str, bytes, bytearray, memoryview)):
-            raise TypeError(f"a text is wanted, not {text!r}")
-        data = text.encode() if isinstance(text, str) else bytes(text)
+        data = bytes_of(text)
         self.check(self._change(lib.rly_program_add_text, self.handle,
-                                os.fsencode(path), data, len(data), 0))
+                                path_of(path), data, len(data), 0))
         return self
 
     def add_file(self, path):
-        self.check(lib.rly_program_add_file(self.handle, os.fsencode(path), 0))
+        self.check(lib.rly_program_add_file(self.handle, path_of(path), 0))
         return self
 
     def operator(self, signature, *, gradient=None, effect=False, shape=None):
@@ -254,14 +252,14 @@ class Program:
         copy=False arrays are borrowed and must not change."""
         if params is not None and not hasattr(params, "items"):
             self.check(lib.rly_program_bind_file(self.handle,
-                                                 os.fsencode(params)))
+                                                 path_of(params)))
             params = {}
         for name, value in {**(params or {}), **named}.items():
-            dtype = self._param_dtype(name)
+            chars, dtype = chars_of(name), self._param_dtype(name)
             array = (value if values.is_foreign(value)
                      else values.fit_array(value, dtype))
             tensor = values.tensor_to_c(self.context, array, copy)
-            status = lib.rly_program_bind_param(self.handle, name.encode(),
+            status = lib.rly_program_bind_param(self.handle, chars,
                                                 tensor)
             lib.rly_tensor_free(tensor)
             self.check(status)
@@ -302,7 +300,7 @@ class Program:
     def _doc(self, name):
         """What a name is, as rly writes it: "@f", "Cons", "nn.dense"; or None."""
         return take_text(self.context, lib.rly_program_doc(self.handle,
-                                                           name.encode()))
+                                                           chars_of(name)))
 
     def __getattr__(self, name):
         if name.startswith("__") or not self.has(name):
@@ -321,7 +319,13 @@ class Program:
                 *(name[1:] for name in self.names if name[0] == "@")]
 
     def has(self, name):
-        return bool(lib.rly_program_function(self.handle, name.encode()))
+        return bool(self._function(name))
+
+    def _function(self, name):
+        """The library's function of the name, or NULL."""
+        if "\0" in name:
+            return NULL
+        return lib.rly_program_function(self.handle, name.encode())
 
     def session(self, **options):
         return Session(self, **options)
@@ -338,7 +342,7 @@ class Program:
         """The function's gradient, by name: program.grad("loss")(x) gives the
         value and the derivatives, as rly's `grad` does."""
         own = f"python_grad_{name}"
-        of = lib.rly_program_function(self.handle, name.encode())
+        of = self._function(name)
         if self._grads.get(name) != of or not of:  # new, or defined anew
             with self.changing():
                 if self._grads.get(name) != of or not of:
@@ -383,8 +387,7 @@ class Program:
         if name not in self._found or self._changed:
             self._changed = False
             for written in self.names:  # types that functions mention
-                f = lib.rly_program_function(self.handle,
-                                             written[1:].encode())
+                f = self._function(written[1:])
                 if written[0] == "@" and f:
                     for i in range(lib.rly_function_param_count(f)):
                         self._meet(lib.rly_function_param_type(f, i))
@@ -467,16 +470,17 @@ class Arrays:
                     return None
                 arg = values.fit_array(arg, dtype)
                 kept.append(arg)
+            if arg.shape != self.shapes[i]:
+                values.check_rank(arg)
+                self.shapes[i] = arg.shape
+                array.rank = arg.ndim
+                array.shape[0:arg.ndim] = arg.shape
             if arg.flags.c_contiguous:
                 array.strided = False
                 array.data = from_buffer(arg) if arg.size else NULL
             else:
                 arg = values.set_strided(array, arg)
                 kept.append(arg)
-            if arg.shape != self.shapes[i]:
-                self.shapes[i] = arg.shape
-                array.rank = arg.ndim
-                array.shape[0:arg.ndim] = arg.shape
         return kept
 
     def call(self, session, f, args):
@@ -579,7 +583,7 @@ class State(MutableMapping):
 
     def _get(self, path):
         s = self.session
-        value = lib.rly_session_get(s.handle, path.encode())
+        value = lib.rly_session_get(s.handle, chars_of(path))
         if not value:
             error = s.failure()
             raise KeyError(str(error)) from error
@@ -593,7 +597,7 @@ class State(MutableMapping):
         s = self.session
         with s.turn:
             value = values.to_c(s, lib.rly_value_type(self._get(path)), new)
-            s.check(lib.rly_session_set(s.handle, path.encode(), value))
+            s.check(lib.rly_session_set(s.handle, chars_of(path), value))
 
     def __delitem__(self, path):
         raise TypeError("a program's cells cannot be removed")
@@ -740,7 +744,7 @@ class Session:
     # Calls
 
     def function(self, name):
-        f = lib.rly_program_function(self.program.handle, name.encode())
+        f = self.program._function(name)
         known = self._functions.get(name)
         if known is None or known.f != f:  # defined anew
             if not f:
@@ -852,8 +856,8 @@ class Session:
 
     def save(self, path):
         with self.turn:
-            self.check(lib.rly_session_save(self.handle, os.fsencode(path)))
+            self.check(lib.rly_session_save(self.handle, path_of(path)))
 
     def load(self, path):
         with self.turn:
-            self.check(lib.rly_session_load(self.handle, os.fsencode(path)))
+            self.check(lib.rly_session_load(self.handle, path_of(path)))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """For tools that show programs: the formatter, what stands at a place of a text,
 the table of operators."""
-import os
 from typing import NamedTuple
 
-from ._library import Misuse, failure, ffi, lib, take_text, text_of
+from ._library import (Misuse, bytes_of, failure, ffi, lib, path_of, take_text,
+                       text_of)
 
 KINDS = {getattr(lib, f"RLY_FOUND_{word.upper()}"): word
          for word in ("expression", "variable", "global", "type",
@@ -73,9 +73,9 @@ def place_of(place):
 def format(text, path="<text>"):
     """The text as `rly fmt` lays it out.  It is parsed, not checked."""
     context = ffi.gc(lib.rly_context_new(ffi.NULL), lib.rly_context_free)
-    data = text.encode() if isinstance(text, str) else bytes(text)
+    data = bytes_of(text)
     out = ffi.new("char **")
-    status = lib.rly_text_format(context, os.fsencode(path), data, len(data),
+    status = lib.rly_text_format(context, path_of(path), data, len(data),
                                  out)
     if status != lib.RLY_OK:
         raise failure(status, context)
@@ -84,7 +84,7 @@ def format(text, path="<text>"):
 
 def find(program, path, line, column):
     found, type_text = ffi.new("rly_found *"), ffi.new("char **")
-    if not lib.rly_program_find(program.handle, os.fsencode(path), line, column,
+    if not lib.rly_program_find(program.handle, path_of(path), line, column,
                                 found, type_text):
         return None
     return Found(KINDS[found.kind], text_of(found.name),

@@ -38,7 +38,7 @@ RANGES = {dtype: (np.iinfo(dtype).min, np.iinfo(dtype).max)
           for dtype in DTYPES.values() if dtype.kind in "iu"}
 NAMES = {dtype: ffi.new("char[]", name.encode())
          for name, dtype in DTYPES.items() if not name.endswith("int4")}
-
+RANK_MOST = 8  # as rly_array says
 
 _by_chars: dict[object, np.dtype] = {}
 
@@ -302,12 +302,19 @@ def name_of(array):
         raise TypeError(f"rly has no dtype {array.dtype}") from None
 
 
+def check_rank(array):
+    if array.ndim > RANK_MOST:
+        raise ValueError(f"an array of {array.ndim} dimensions is given, and a "
+                         f"tensor has at most {RANK_MOST}")
+
+
 def tensor_to_c(context, array, copy=True):
     """An rly_tensor of the array, which the caller frees."""
     if is_foreign(array):
         return _dlpack.take(array, lambda managed: lib.rly_tensor_of_dlpack(
             context, managed, copy))
     array = np.asarray(array, order="C")
+    check_rank(array)
     name, shape = name_of(array), array.shape or ffi.NULL
     data = elements_of(array)
     if copy or not array.size:
@@ -339,6 +346,7 @@ def set_strided(a, array):
 def array_to_c(session, array, copy):
     a = ffi.new("rly_array *")
     dtype = name_of(array)
+    check_rank(array)
     array = set_strided(a, array)
     a.dtype, a.rank, a.shape[0:array.ndim] = dtype, array.ndim, array.shape
     if copy or not array.size:

@@ -20,7 +20,8 @@ import threading
 
 import numpy as np
 
-from ._library import LIBRARY, Refused, failure, ffi, lib, take_text, text_of
+from ._library import (LIBRARY, Refused, chars_of, failure, ffi, lib, take_text,
+                       text_of)
 from ._program import Program, Session
 
 COLOURS = "#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b"
@@ -133,7 +134,7 @@ class Notebook:
             or "there are no cells"})
 
     def cell(self, path):
-        handle = lib.rly_session_get(self.session.handle, path.encode())
+        handle = lib.rly_session_get(self.session.handle, chars_of(path))
         if not handle:
             raise self.session.failure()
         return value_text(self.session, ffi.gc(handle, lib.rly_value_free))

@@ -472,6 +472,20 @@ def test_a_result_stays_as_it_was():
     assert (first == 1).all()
 
 
+def test_arrays_of_too_many_dimensions():
+    p = rly.program("def @f(%x: Tensor[(?), float32]) { %x }"
+                    "def @g(%x: (Tensor[(?), float32], int32)) { %x.0 }"
+                    "param @w: Tensor[(?), float32];")
+    f, x = p.f, np.ones((1,) * 9, F32)
+    wide = np.ones((2,) * 9, F32).T
+    for call in (f, f, lambda x: f(x, copy=False), lambda x: p.g((x, 1)),
+                 lambda x: p.bind(w=x)):
+        for array in x, wide:
+            with pytest.raises(ValueError, match="9 dimensions.* at most 8"):
+                call(array)
+    assert f([1]) == 1
+
+
 # --- Params ---------------------------------------------------------------------
 
 MODEL = """param @w: Tensor[(3, 2), float32];
@@ -586,6 +600,25 @@ def test_errors(tmp_path):
         rly.load(tmp_path / "none.rly")
     with pytest.raises(rly.Misuse, match="threads"):
         rly.Program(threads=-1)
+
+
+def test_texts_with_a_nul(tmp_path):
+    file = tmp_path / "a"
+    file.write_text("def @main() { 1 }\nlet @c = ref(1);\nparam @w: int32;")
+    p, s = rly.load(file), rly.load(file).session()
+    cut = f"{file}\0b"
+    for call in (lambda: rly.load(cut), lambda: rly.load(file, params=cut),
+                 lambda: p.add("", cut), lambda: p.bind({"w\0": 1}),
+                 lambda: s.save(cut), lambda: s.load(cut),
+                 lambda: rly.format("", cut), lambda: p.find(cut, 1, 1),
+                 lambda: s.state["@c\0"], lambda: s.state.update({"@c\0": 1}),
+                 lambda: p.operator("op @f(%x: int32) -> int32\0")(abs)):
+        with pytest.raises(ValueError, match="null byte"):
+            call()
+    assert p.has("main") and not p.has("main\0")
+    assert not hasattr(p, "main\0") and not hasattr(s, "main\0")
+    with pytest.raises(KeyError):
+        p["main\0"]
 
 
 def test_print():
@@ -1033,6 +1066,8 @@ def test_format():
     assert rly.format("def @f(%x:int32){%x+1}") == (
         "def @f(%x: int32) { %x + 1 }\n")
     assert rly.format(b"") == ""
+    with pytest.raises(TypeError, match="a text is wanted, not 5"):
+        rly.format(5)
     with pytest.raises(rly.Refused, match="m.rly:1:9: error") as refused:
         rly.format("let @x =", "m.rly")
     assert refused.value.diagnostics[0]["line"] == 1

@@ -333,9 +333,10 @@ def tensor_to_c(context, array, copy=True):
 
 def set_strided(a, array):
     """The place of elements that are not row-major, in an rly_array; the array
-    that they are in, a copy where they are no whole elements apart."""
+    that they are in, a copy where they are no whole elements apart, or not
+    aligned."""
     size = array.itemsize
-    if any(stride % size for stride in array.strides):
+    if not array.flags.aligned or any(stride % size for stride in array.strides):
         array = np.array(array, order="C")
     a.strided = True
     a.strides[0:array.ndim] = [stride // size for stride in array.strides]
@@ -376,7 +377,11 @@ def list_to_c(session, t, items, copy):
     program = session.program
     cons, nil, element = program.list_of(t)
     node = make(session, t, nil, [])
-    for item in reversed(list(items)):
+    try:
+        items = list(items)
+    except TypeError:
+        raise TypeError(f"a list is wanted, not {items!r}") from None
+    for item in reversed(items):
         head = to_c(session, element, item, copy)
         node = make(session, t, cons, [head, node])
     return node

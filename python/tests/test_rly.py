@@ -112,6 +112,8 @@ def test_tuples_and_lists():
     assert p["or"](2, 3) == 2
     with pytest.raises(TypeError, match="tuple of 2"):
         p.swap((1, 2, 3))
+    with pytest.raises(TypeError, match="a list is wanted, not 5"):
+        p.double(5)
 
 
 def test_tensors_in_tuples():
@@ -448,6 +450,10 @@ def test_strided_arguments():
     packed = np.zeros(4, [("a", "<i2"), ("b", "<f4")])["b"].reshape(2, 2)
     assert packed.strides == (12, 6)  # no whole floats apart
     np.testing.assert_array_equal(p.same(packed), packed)
+    odd = np.frombuffer(b"\0" + x.tobytes(), F32, 24, offset=1).reshape(4, 6)
+    for view in odd, odd.T:
+        np.testing.assert_array_equal(p.same(view), view)
+        np.testing.assert_array_equal(p.same(view, copy=False), view)
     big = np.arange(40000, dtype=F32).reshape(200, 200)
     transposed = p.same(big.T, copy=False)
     np.testing.assert_array_equal(transposed, big.T)

@@ -78,6 +78,13 @@ class Value:
         with self.session.turn.look():
             return take_text(self.session.context, function(self.handle))
 
+    def __array__(self, dtype=None, copy=None):
+        """numpy would make an array of one object."""
+        array = self.get()
+        if isinstance(array, (Value, tuple, list)):
+            raise TypeError(f"numpy has no array for {self.type}")
+        return np.array(array, dtype) if copy else np.asarray(array, dtype)
+
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None,
                    copy=None):
         if dl_device not in (None, self.__dlpack_device__()):

@@ -422,6 +422,17 @@ def test_dlpack_out():
         rly.program("def @two() { (1, 2) }").two(raw=True).__dlpack__()
 
 
+def test_handles_as_arrays():
+    p = rly.program("def @same(%x: Tensor[(?), float32]) { %x }\n"
+                    "def @two() { (1, 2) } def @bf() { [1bf16] }")
+    value = p.same([1, 2], raw=True)
+    assert np.asarray(value).tolist() == [1, 2]
+    assert np.asarray(value, "float64").dtype == "float64"
+    for other in p.two(raw=True), p.bf():
+        with pytest.raises(TypeError, match="no array"):
+            np.asarray(other)
+
+
 def test_torch():
     torch = pytest.importorskip("torch")
     p = rly.program("""param @w: Tensor[(3), bfloat16];

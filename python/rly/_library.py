@@ -72,6 +72,8 @@ def take_text(context, chars):
 
 def chars_of(text):
     """A name, or what else C takes as a string, which ends at a NUL."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text is wanted, not {text!r}")
     if "\0" in text:
         raise ValueError(f"embedded null byte: {text!r}")
     return text.encode()

@@ -106,14 +106,18 @@ def _watched(session, function, *arguments):
 class Namespace:
     """The classes of a program's constructors, as attributes."""
 
-    def __init__(self, find):
-        self._find = find
+    def __init__(self, find, found):
+        self._find, self._found = find, found
 
     def __getattr__(self, name):
         found = None if name.startswith("__") else self._find(name)
         if found is None:
             raise AttributeError(f"no constructor {name} was met yet")
         return found
+
+    def __dir__(self):
+        self._find("")  # meets all that there are
+        return [*super().__dir__(), *self._found]
 
 
 def _is_written(made, text):
@@ -167,7 +171,7 @@ class Program:
         self._session = None
         self._sessions, self._lock = weakref.WeakSet(), threading.RLock()
         self._change_lock, self._changer = threading.Lock(), None
-        self.data = Namespace(self._find_class)
+        self.data = Namespace(self._find_class, self._found)
 
     # Texts and bindings
 
@@ -315,14 +319,18 @@ class Program:
         return self.session_of_its_own[name]
 
     def __dir__(self):
-        return [*super().__dir__(),
-                *(name[1:] for name in self.names if name[0] == "@")]
+        return [*super().__dir__(), *self._function_names()]
+
+    def _function_names(self):
+        return [name[1:] for name in self.names if name[0] == "@"]
 
     def has(self, name):
         return bool(self._function(name))
 
     def _function(self, name):
         """The library's function of the name, or NULL."""
+        if not isinstance(name, str):
+            raise TypeError(f"a name is wanted, not {name!r}")
         if "\0" in name:
             return NULL
         return lib.rly_program_function(self.handle, name.encode())
@@ -339,10 +347,15 @@ class Program:
         return self._session
 
     def grad(self, name):
-        """The function's gradient, by name: program.grad("loss")(x) gives the
-        value and the derivatives, as rly's `grad` does."""
+        """A function's gradient, by its name or itself: program.grad("loss")(x)
+        gives the value and the derivatives, as rly's `grad` does."""
+        of = self._function(getattr(name, "__name__", name))
+        if isinstance(name, Bound):
+            if name.f != of:
+                raise Misuse(f"@{name.__name__} is no function of the program, or "
+                             "was defined anew")
+            name = name.__name__
         own = f"python_grad_{name}"
-        of = self._function(name)
         if self._grads.get(name) != of or not of:  # new, or defined anew
             with self.changing():
                 if self._grads.get(name) != of or not of:
@@ -744,6 +757,10 @@ class Session:
     # Calls
 
     def function(self, name):
+        """A function by name, or one that any session of the program gave."""
+        if isinstance(name, Bound):
+            return (name if name.session is self
+                    else Bound(self, name.__name__, name.f))
         f = self.program._function(name)
         known = self._functions.get(name)
         if known is None or known.f != f:  # defined anew
@@ -757,6 +774,9 @@ class Session:
             raise AttributeError(name)
         return self.function(name)
 
+    def __dir__(self):
+        return [*super().__dir__(), *self.program._function_names()]
+
     def __getitem__(self, name):
         try:
             return self.function(name)
@@ -766,11 +786,7 @@ class Session:
     def call(self, function, *args, **options):
         """Calls a function in this session, by name or as any session of the
         program gave it; options as of Bound.__call__."""
-        if not isinstance(function, Bound):
-            function = self.function(function)
-        elif function.session is not self:
-            function = Bound(self, function.__name__, function.f)
-        return function(*args, **options)
+        return self.function(function)(*args, **options)
 
     def function_value(self, function, t):
         """A handle on a function of the program, or on a closure that calls one of

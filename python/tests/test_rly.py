@@ -224,6 +224,28 @@ def test_help():
     assert "Twice the number." in pydoc.render_doc(p.twice)
 
 
+def test_completion():
+    p = rly.program(TREE)
+    s = p.session()
+    assert "mirror" in dir(p) and "mirror" in dir(s) and "stream" in dir(s)
+    assert {"Leaf", "Node"} <= set(dir(p.data))
+
+
+def test_functions_in_place_of_names():
+    p = rly.program(COUNTER + "def @square(%x: float32) { %x * %x }")
+    s, old = p.session(), p.square
+    assert list(s.stream([1, 2], step=p.step)) == [1, 3] and p.step(1) == 1
+    assert p.grad(old)(3) == p.grad("square")(3) == (9, (6,))
+    p.add("def @square(%x: float32) { %x * %x }")
+    for function in old, rly.program("def @square(%x: float32) { %x }").square:
+        with pytest.raises(rly.Misuse, match="defined anew"):
+            p.grad(function)
+    for wrong in (lambda: p.has(5), lambda: p[5], lambda: s.call(5),
+                  lambda: s.state[5], lambda: p.grad(5), lambda: p.bind({5: 1})):
+        with pytest.raises(TypeError, match="is wanted, not 5"):
+            wrong()
+
+
 def test_functions_as_values():
     p = rly.program("def @adder(%n: int32) { fn (%x: int32) { %x + %n } }")
     add = p.adder(5)

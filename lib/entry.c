@@ -209,7 +209,7 @@ rly_status rly_program_bindings_check(rly_program *p,
                                       const rly_function *entry) {
   if (!require(p, "the program is NULL") ||
       !require(!entry || program_has_function(p, entry),
-             "the entry is no function of the program") ||
+               "the entry is no function of the program") ||
       !program_enter(p))
     return RLY_MISUSE;
   rly_status status = check_bindings(p, entry);

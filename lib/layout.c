@@ -298,7 +298,7 @@ rly_status rly_layout_split(const rly_layout *l, rly_value *v,
   if (!require(l, "the layout is NULL") || !require(v, "the value is NULL") ||
       !require(parts || !l->parts.len, "the room for the parts is NULL") ||
       !require(v->type == l->nodes.data[0].type,
-             "the value is not of the layout's type") ||
+               "the value is not of the layout's type") ||
       !session_hold(v->session))
     return RLY_MISUSE;
   size_t n = l->parts.len;

@@ -105,7 +105,7 @@ rly_value *rly_value_construct(rly_session *s, const rly_type *t,
                                rly_value *const *fields) {
   if (!require(s, "the session is NULL") ||
       !require(program_has_type(s->program, t),
-             "it is no type of the session's program"))
+               "it is no type of the session's program"))
     return NULL;
   const Type *type = (const Type *)t;
   const Ctor *c = type->kind == TY_ADT && constructor

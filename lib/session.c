@@ -235,7 +235,7 @@ rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
   if (!require(limits, "the limits are NULL") ||
       !struct_take(__func__, &taken, sizeof taken, limits) ||
       !require(taken.timeout >= 0 /* false for NaN */,
-             "the timeout must not be negative") ||
+               "the timeout must not be negative") ||
       !session_hold(s))
     return RLY_MISUSE;
   bool idle = !s->running && !s->freed;
@@ -567,7 +567,7 @@ rly_status rly_session_call_bound(rly_session *s, const rly_function *entry,
   if (!require(s, "the session is NULL") ||
       !require(result, "the result is NULL") ||
       !require(program_has_function(s->program, entry),
-             "the entry is no function of the session's program") ||
+               "the entry is no function of the session's program") ||
       !session_enter(s))
     return RLY_MISUSE;
   rly_status status = session_call_bound(s, entry, result);

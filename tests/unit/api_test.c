@@ -1426,8 +1426,8 @@ static void test_foreign_types(void **state) {
   assert_null(rly_function_type_text(b.program, f));
   assert_non_null(rly_constructor_field(a.program, box, 0, 0));
   assert_null(rly_constructor_field(b.program, box, 0, 0));
-  assert_int_equal(
-      rly_layout_new(b.program, box, "x", RLY_PIECES, &layout), RLY_MISUSE);
+  assert_int_equal(rly_layout_new(b.program, box, "x", RLY_PIECES, &layout),
+                   RLY_MISUSE);
   rly_tensor *x = vector(b.cx, 2, (float[]){1, 2});
   rly_value *v = rly_value_of_tensor(b.session, x);
   assert_null(rly_value_construct(b.session, box, "Box", 1, &v));

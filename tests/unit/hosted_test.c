@@ -284,8 +284,8 @@ static void test_no_more(void **state) {
   shelf_close(&s);
 }
 
-/* The end of a trace: to the host, or to the system when the host takes files no
- * more.  The path is freed before. */
+/* The end of a trace: to the host, or to the system when the host takes files
+ * no more.  The path is freed before. */
 static void test_trace(void **state) {
   (void)state;
   for (int gone = 0; gone < 2; gone++) {

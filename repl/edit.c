@@ -115,6 +115,16 @@ void edit_resized(void) {
   redisplay();
 }
 
+/* The shell has written below the rows, left the cursor in a new one, and set
+ * the terminal as it was before.  readline prepares it anew only after it has
+ * set it back itself. */
+void edit_continued(void) {
+  rl.deprep_terminal();
+  rl.prep_terminal(1);
+  screen_begin();
+  edit_resized();
+}
+
 /* --- The end of an entry -------------------------------------------------- */
 
 static bool is_unfinished(const char *text) {
@@ -508,5 +518,7 @@ char *edit_read(const char *prompt, bool whole) {
 void edit_drop_paste(void) {}
 
 void edit_resized(void) {}
+
+void edit_continued(void) {}
 
 #endif

@@ -22,5 +22,7 @@ char *edit_read(const char *prompt, bool whole);
 void edit_drop_paste(void);
 /* Draws the entry again, after the terminal's size changed. */
 void edit_resized(void);
+/* The process goes on after it was stopped (Ctrl-Z): draws the entry anew. */
+void edit_continued(void);
 
 #endif

@@ -586,6 +586,13 @@ static wchar_t *no_prompt(EditLine *of) {
   return none;
 }
 
+void rl_prep_terminal(int meta) {
+  (void)meta;
+  lib.wset(el, EL_PREP_TERM, 1);
+}
+
+void rl_deprep_terminal(void) { lib.wset(el, EL_PREP_TERM, 0); }
+
 /* libedit tells letters by the locale, and the numbers of a program are not to
  * be written by it: LC_CTYPE alone. */
 int rl_initialize(void) {

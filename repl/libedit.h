@@ -48,6 +48,8 @@ rl_command_func_t *rl_function_of_keyseq(const char *keys, Keymap map,
 char **rl_invoking_keyseqs_in_map(rl_command_func_t *command, Keymap map);
 
 int rl_initialize(void);
+void rl_prep_terminal(int meta); /* as editing wants it */
+void rl_deprep_terminal(void);   /* as it was before */
 int rl_variable_bind(const char *name, const char *value);
 char *rl_get_termcap(const char *name);
 extern const char *rl_readline_name;

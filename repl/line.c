@@ -64,7 +64,7 @@ static const Repl *repl;
 static int indentation;
 static bool loaded; /* readline is there */
 static bool edits_entries;
-static volatile sig_atomic_t resized;
+static volatile sig_atomic_t resized, continued;
 
 /* --- Completion --------------------------------------------------------- */
 
@@ -172,10 +172,12 @@ static int read_key(FILE *in) {
   sigprocmask(SIG_SETMASK, NULL, &open);
   sigdelset(&open, SIGINT);
   sigdelset(&open, SIGWINCH);
+  sigdelset(&open, SIGCONT);
   while (!pressed) {
     int ready = system_wait(fileno(in), &open);
-    if (resized && edits_entries) edit_resized();
-    resized = 0;
+    if (continued && edits_entries) edit_continued();
+    else if (resized && edits_entries) edit_resized();
+    resized = continued = 0;
     if (ready <= 0) continue;
     ssize_t n = read(fileno(in), &key, 1);
     if (n == 1) return key;
@@ -223,16 +225,27 @@ static void on_resize(int signal) {
   resized = 1;
 }
 
-/* SIGINT and SIGWINCH are blocked from here on and open in read_key() only. */
+/* After Ctrl-Z, when the user comes back by `fg`. */
+static void on_continue(int signal) {
+  (void)signal;
+  continued = 1;
+}
+
+/* SIGINT, SIGWINCH and SIGCONT are blocked from here on and open in read_key()
+ * only. */
 static char *edited(const char *prompt, bool whole) {
   sigset_t signals, before;
   struct sigaction mine = {.sa_handler = on_resize}, theirs;
+  struct sigaction again = {.sa_handler = on_continue}, others;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGWINCH);
+  sigaddset(&signals, SIGCONT);
   sigprocmask(SIG_BLOCK, &signals, &before);
   sigaction(SIGWINCH, &mine, &theirs);
+  sigaction(SIGCONT, &again, &others);
   char *line = edits_entries ? edit_read(prompt, whole) : rl.line(prompt);
+  sigaction(SIGCONT, &others, NULL);
   sigaction(SIGWINCH, &theirs, NULL);
   sigprocmask(SIG_SETMASK, &before, NULL);
   if (pressed) edit_drop_paste();

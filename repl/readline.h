@@ -55,6 +55,8 @@
   ROW(invoking_keyseqs_in_map, rl_invoking_keyseqs_in_map)                 \
   /* settings and hooks */                                                 \
   ROW(initialize, rl_initialize)                                           \
+  ROW(prep_terminal, rl_prep_terminal)                                     \
+  ROW(deprep_terminal, rl_deprep_terminal)                                 \
   ROW(variable_bind, rl_variable_bind)                                     \
   ROW(get_termcap, rl_get_termcap)                                         \
   ROW(readline_name, rl_readline_name)                                     \

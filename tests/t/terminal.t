@@ -79,6 +79,22 @@ sub leave {
 
 my ($up, $down) = ("\e[A", "\e[B");
 
+# As after Ctrl-Z and `fg`.
+{
+  my $s = session();
+  $s->type('1 + 2');
+  $s->expect(qr/^rly> 1 \+ 2\z/m, 'an entry');
+  $s->{heard} = '';
+  is(system('pkill', '-CONT', '-P', $s->{pid}), 0, 'rly is told to go on');
+  $s->type(' + 4');
+  $s->expect(qr/1 \+ 2 \+ 4\z/, '... with the entry');
+  like($s->{heard}, qr/\e\[\?2004h\rrly> .*rly> /s,
+       '... which is drawn anew');
+  $s->type("\n");
+  $s->expect(qr/^7\nrly>\z/m, '... and evaluated');
+  leave($s);
+}
+
 {
   my $s = session(columns => 60, rows => 12);
   $s->type("def \@f(%x: int32) {\n%x +\n1\n}");

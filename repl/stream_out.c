@@ -258,10 +258,12 @@ static rly_status judge(Sink *s) {
 }
 
 /* Everything is freed whether or not the stream was fine; a file that was
- * opened is closed, and its last error seen. */
+ * opened is closed, and its last error seen.  Results from before a failure are
+ * written in either format. */
 rly_status sink_close(Sink *s, bool fine) {
   rly_status status = RLY_OK;
-  if (s->npy && s->stream && fine) status = write_npy(s);
+  bool results = fine || (*s->dtype && !s->gone);
+  if (s->npy && s->stream && results) status = write_npy(s);
   if (s->stream && s->stream != stdout && fclose(s->stream) && fine) {
     unwritable(s);
     status = RLY_RUNTIME;

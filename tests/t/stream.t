@@ -226,6 +226,16 @@ misused(qr/E0506.*expected and an output/, 'or what is expected',
         map { ($_, 'sum=' . scratch('same.npy')) } '--output', '--expect');
 misused(qr/E0506.*raw or as .npy/, 'an output in a file of several tensors',
         '--output', 'sum=' . scratch('o.npz'));
+my $failing = spew(scratch('failing.rly'), <<'END');
+def @step(%x: Tensor[(1), int32]) {
+  if (sum(%x) == 3) { fail(message="three") } else { %x }
+}
+END
+gives(rly({in => pack 'l<*', 1 .. 4}, 'stream', $failing, '--output', $_), 2,
+      '', qr/three/, "a step that fails, into $_")
+  for "$got.failed.npy", "$got.failed.raw";
+is(substr(slurp("$got.failed.npy"), -8), slurp("$got.failed.raw"),
+   '... leaves the results before it');
 misused(qr/E0506.*an output and the state/, 'and for the state', '--output',
         "sum=$sum", '--save-state', $sum);
 is(slurp($left), pack('f<*', 1 .. 12), 'the input is as it was');

@@ -160,6 +160,7 @@ typedef struct Host {
   struct Versions *versions; /* of a page: what passes make of the program that
                                 is added is shown there; or NULL */
   bool said;                 /* something was reported */
+  bool unwritten;            /* ... of it, that a file could not be written */
   char last_code[8]; /* of the last error that was reported; "" for none */
   int write_error;   /* errno of stdout (closed pipe, full disk); 0: none */
 } Host;

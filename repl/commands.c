@@ -391,8 +391,8 @@ static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
 }
 
 /* `line` is what stands after the colon.  A command that needs words and got
- * none, or takes none and got some, says so.  Completion leaves a space after the last word,
- * which is no part of it. */
+ * none, or takes none and got some, says so.  Completion leaves a space after
+ * the last word, which is no part of it. */
 void repl_command(Repl *r, const char *line) {
   size_t n = strcspn(line, " \t"), end = strlen(line);
   size_t begin = n + strspn(line + n, " \t");

@@ -2,6 +2,7 @@
  * neither another spelling of the path nor a link hides it. */
 #include "repl/files.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,3 +55,50 @@ int files_add(Files *p, Host *h, const char *path, const char *what,
 }
 
 void files_done(Files *p) { free(p->all); }
+
+/* --- Of all commands ------------------------------------------------------ */
+
+/* Flags whose value is a file that is written, never read. */
+static const struct {
+  size_t at; /* of the field in Cli */
+  const char *what;
+} written[] = {
+    {offsetof(Cli, outputs), "the results"},
+    {offsetof(Cli, trace), "the trace"},
+    {offsetof(Cli, html), "the page"},
+    {offsetof(Cli, rewrites), "the page of rewrites"},
+    {offsetof(Cli, save_state), "the state to be saved"},
+    {offsetof(Cli, kept), "what is kept"},
+    {offsetof(Cli, log), "the log"},
+};
+
+/* The program, and the files of tensors. */
+static int note_read(Files *files, Host *h) {
+  const Cli *cli = h->cli;
+  int status = 0;
+  if (!cli->eval && cli->words.count)
+    status = files_add(files, h, cli->words.items[0], "the program", false);
+  for (int i = 0; !status && i < cli->params.count; i++)
+    status =
+        files_add(files, h, cli->params.items[i], "a file of params", false);
+  for (int i = 0; !status && i < cli->inputs.count; i++)
+    status =
+        files_add(files, h, cli->inputs.items[i], "a file of inputs", false);
+  return status;
+}
+
+int files_check(Host *h) {
+  Files files = {0};
+  int status = 0;
+  bool any = false;
+  for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+    const char *path =
+        *(const char *const *)((const char *)h->cli + written[i].at);
+    if (!path || status) continue;
+    if (!any) status = note_read(&files, h);
+    any = true;
+    if (!status) status = files_add(&files, h, path, written[i].what, true);
+  }
+  files_done(&files);
+  return status;
+}

@@ -28,4 +28,8 @@ int files_add(Files *p, Host *h, const char *path, const char *what,
               bool written);
 void files_done(Files *p);
 
+/* 0, or an exit status after reporting that a flag of any command would have a
+ * file written over that the command reads. */
+int files_check(Host *h);
+
 #endif

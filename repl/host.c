@@ -24,6 +24,7 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/files.h"
 #include "repl/pager.h"
 
 /* --- Limits ------------------------------------------------------------- */
@@ -253,10 +254,13 @@ void host_say_unwritten(int error) {
     fprintf(stderr, "rly: output could not be written: %s\n", strerror(error));
 }
 
-/* Reports a failure to write.  A status that says more (refused, run-time
- * error) is not replaced; EXIT_INTERRUPTED is, where not the user interrupted
- * but give_up_writing(). */
+/* Reports a failure to write.  A file that could not be written (E0507) decides
+ * the status, whoever met it.  Of the standard output, a status that says more
+ * (refused, run-time error) is not replaced; EXIT_INTERRUPTED is, where not the
+ * user interrupted but give_up_writing(). */
 int host_finish(Host *h, int status) {
+  if (h->unwritten && (status == EXIT_REFUSED || status == EXIT_LIMIT))
+    status = EXIT_RUNTIME;
   if (status == EXIT_LIMIT && !h->said) fputs("rly: out of memory\n", stderr);
   errno = 0;
   if (fflush(stdout) || ferror(stdout)) give_up_writing(h);
@@ -276,7 +280,9 @@ int host_out_of_memory(Host *h) {
 int host_run(const Cli *cli, int (*work)(Host *h)) {
   Host h;
   if (!host_init(&h, cli)) return EXIT_LIMIT;
-  int status = host_finish(&h, host_plugins(&h) ? work(&h) : EXIT_REFUSED);
+  int status = files_check(&h);
+  if (!status) status = host_plugins(&h) ? work(&h) : EXIT_REFUSED;
+  status = host_finish(&h, status);
   host_done(&h);
   return status;
 }
@@ -300,10 +306,11 @@ static void put_report(Host *h, char *text, bool json) {
   rly_text_free(h->cx, text);
 }
 
-/* Remembers the code for `:explain`. */
+/* Remembers the code for `:explain`, and for the exit status. */
 static void note_code(Host *h, const rly_diagnostic *d) {
   if (d->severity == RLY_ERROR)
     snprintf(h->last_code, sizeof h->last_code, "%s", d->code);
+  h->unwritten |= !strcmp(d->code, diag_code_text(E0507));
 }
 
 static void report_context(Host *h, bool json) {

@@ -9,6 +9,7 @@
  * command is taken for a misspelt one; anything else is a file, and `rly run`
  * says what is wrong with it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,12 +152,23 @@ static void run_words(const rly_stack *stack, void *data) {
   else say_no_command(w->argv[1]);
 }
 
+/* Where a standard stream is closed, the next file that is opened would take
+ * its place and be given what is printed.  What takes its place here can only
+ * fail, as a closed stream does: input that cannot be read, output that cannot
+ * be written. */
+static void occupy_closed_streams(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 /* SIGPIPE would end the process without a word when a reader goes; ignored, the
  * write fails with EPIPE and host_finish() decides.  The last fflush() is for
  * output that was printed without a host, such as help; musl drops a line that
  * it could not write, of which ferror() alone tells. */
 int main(int argc, char **argv) {
   heap_is_own();
+  occupy_closed_streams();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of the write */
   if (!choose_instruction_set()) return EXIT_REFUSED;

@@ -530,8 +530,8 @@ static int walk(Walk *w, rly_session *s, const rly_function *entry,
     else if (!piped || !from_pipe(w)) all_steps(w);
     status = status_of(w);
   }
-  if (ready == RLY_OK && w->strategy && !step_strategy_is_abstract(w->strategy) &&
-      !h->cli->html) {
+  if (ready == RLY_OK && w->strategy &&
+      !step_strategy_is_abstract(w->strategy) && !h->cli->html) {
     begin_time(w);
     strategy_compare(&w->show, s, entry, w->strategy, asked_to_stop, w);
   }

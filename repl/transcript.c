@@ -69,8 +69,7 @@ static bool defines(const Program *p, const Unit *file, const Global *g) {
   return false;
 }
 
-static bool names_one_of(const Program *p, const Unit *file,
-                         const Expr *root) {
+static bool names_one_of(const Program *p, const Unit *file, const Expr *root) {
   bool names = false;
   ExprWalk walk;
   expr_walk_start(&walk, p->mem, WALK_ENTER, root);

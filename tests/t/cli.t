@@ -453,6 +453,19 @@ gives(rly('run', '--outputs', $out, $circular), 2, '', qr/E0507.*no end/,
 gives(rly('run', '--outputs', scratch('none/r'), $several), 2, '', qr/E0507/,
       'an unwritable place');
 
+gives(rly('run', '--trace', scratch('none/t'), $several), 2, '', qr/E0507/,
+      '... for a trace');
+my $source = program('1;');
+gives(rly(@$_, $source, $source), 1, '', qr/E0506.*would be overwritten/,
+      "the program is not written over by @$_")
+  for ['run', '--outputs'], ['run', '--trace'], ['opt', '--html'],
+      ['opt', '--rewrites'], ['step', '--html'];
+is(slurp($source), '1;', '... and stays');
+my $trace = scratch('closed.json');
+is(system("$ENV{RLY} run --trace $trace $source >&- 2>/dev/null") >> 8, 2,
+   'a closed stdout is told');
+unlike(slurp($trace), qr/^1/, '... and what is printed goes to no other file');
+
 my $shown = scratch('out/shown.safetensors');
 gives(rly('-e', '1; (2f, [3, 4])', '--outputs', $shown), 0,
       "1\n(2f, Tensor[(2), int32] [3, 4])\n", '', 'expressions print');

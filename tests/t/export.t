@@ -327,7 +327,7 @@ for (['scaled', 'def @main(%x: Tensor[(2), float32]) '
 gives(rly('export', $affine, '-o', scratch('none.onnx')), 1, '',
       qr/E0503.*`\@w` has no value.*--params/s, 'a param without a value');
 ok(!-e scratch('none.onnx'), 'leaves no file');
-gives(rly('export', @bound, '-o', scratch('no/where.onnx')), 1, '', qr/E0507/,
+gives(rly('export', @bound, '-o', scratch('no/where.onnx')), 2, '', qr/E0507/,
       'a folder that is not there');
 gives(rly('export', @bound, '--opset', $_), 1, '', qr/--opset is from 17 to 23/,
       "operator set $_") for 16, 24;

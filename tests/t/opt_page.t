@@ -77,7 +77,7 @@ unlike($page, qr/<img/, 'a text of the program is no HTML');
 unlike($page =~ s/<script>.*//sr, qr{(?:src|href)=|https?:|\@import},
   'the page loads nothing');
 
-gives(rly('opt', '--html', scratch('none/p.html'), $source), 1, '',
+gives(rly('opt', '--html', scratch('none/p.html'), $source), 2, '',
   qr/error\[E0507\]: cannot write/, 'a file that cannot be written');
 for my $flag (['--bisect'], ['--reduce', 'false {}']) {
   gives(rly('opt', '--html', $file, @$flag, $source), 1, '',

@@ -137,7 +137,7 @@ like(slurp($file), qr/<footer>No pass rewrites anything\./, '... is said');
 
 # --- Refusals ---------------------------------------------------------------
 
-gives(rly('opt', '--rewrites', scratch('none/p.html'), $layer), 1, '',
+gives(rly('opt', '--rewrites', scratch('none/p.html'), $layer), 2, '',
   qr/error\[E0507\]: cannot write/, 'a file that cannot be written');
 for my $flag (['--bisect'], ['--reduce', 'false {}']) {
   gives(rly('opt', '--rewrites', $file, @$flag, $layer), 1, '',

@@ -412,6 +412,48 @@ gives(rly({in => "type T { A }\nA\ntype T { B }\n:save "
       qr/written, but does not run as it is:.*E0103/s,
       'what cannot be replayed is told');
 
+# A file that was used and then loaded again.
+my $loaded = spew(scratch('loaded.rly'), "def \@q() { 1 }\n");
+my $reloaded = scratch('reloaded.rly');
+gives(rly({in => ":load $loaded\n\@q()\n:reload\n\@q() + 1\n"
+                 . ":save $reloaded\n"}, 'repl'), 0, "1\n2\n", '',
+      'a file is used, and loaded again');
+gives(rly('run', $reloaded), 0, "1\n2\n", '',
+      '... which :save keeps both ways');
+
+# What is no expression has no effect; what is stepped through has one where it
+# defines something.
+my $stepped = scratch('stepped.rly');
+my $shown = <<'END';
+(1, ref(1))
+ref_write(@c, 8) => ()  [writes]
+└─ @c => ref(1)
+ref(1)
+let %a = 2 => 2
+(2, 12)
+END
+my $steps = <<"END";
+def \@f() { 1 }
+let \@c = ref(1);
+:plot def \@f() { 2 }
+:bench let %r = ref_write(\@c, 7);
+(\@f(), \@c)
+:dbg ref_write(\@c, 8)
+\@c
+:dbg let %a = 2;
+def \@g() { \@f() + 10 }
+:dbg def \@f() { 2 }
+(%a, \@g())
+:save $stepped
+END
+gives(rly({in => $steps}, 'repl'), 0, $shown, qr/(?:E0506.*){2}/s,
+      'what is no expression has no effect');
+gives(rly('run', $stepped), 0, qr/\(2, 12\)$/, '',
+      ':save keeps what :dbg defined');
+gives(rly({in => "let \@a = ref(1);\n:set \@a 5\n:reset \@a\n\@a\n"}, 'repl'),
+      0, "ref(5)\n", qr/^:reset: takes no words/,
+      ':reset gives all cells their values');
+
 # Without a terminal there is neither a prompt nor a greeting.
 gives(rly({in => "1 + 1\n:type 2f\n3 +\n 4\n"}, 'repl'), 0,
       "2\nfloat32\n7\n", '', 'the prompt without a terminal');

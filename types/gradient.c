@@ -330,6 +330,8 @@ static const Expr *put_attrs(Making *m, const Expr *body) {
  *                        each field of operand %x
  *   put(%x, i, E, F...)  the tuple %x, E in the place of field i, then F...
  *   first(%g)            %g, or its first field where it is a tuple
+ *   wide(%g)             %g, as float32 where it is of narrower floats
+ *   narrow(E, %x)        E, as %x's dtype where that is of narrower floats
  *   diagonals($equation, i)
  *                        a number that tells the letters that stand twice in
  *                        operand i's term
@@ -456,6 +458,24 @@ static const Expr *put_first(Making *m, const Expr *e) {
                              : e->args[0];
 }
 
+/* wide(%g) and narrow(E, %x): the first argument, or cast_like of it. */
+static const Expr *put_width(Making *m, const Expr *e) {
+  const Type *t = e->count ? type_of(m, e->args[e->count - 1]) : NULL;
+  if (!t || t->kind != TY_TENSOR) return NULL;
+  DType dtype = (DType)t->dtype;
+  if (!dtype_is_float(dtype) || dtype_size(dtype) >= dtype_size(DT_FLOAT32))
+    return e->args[0];
+  struct Tensor *like = program_scalar(m->p, e->count == 1 ? DT_FLOAT32 : dtype,
+                                       (Value){.bits = 0});
+  Expr *cast = expr_new(m->arena, EX_IDENT, e->span);
+  const Expr **args = ARENA_ARRAY(m->arena, const Expr *, 2);
+  if (!like || !args) return NULL;
+  cast->name = name_of(m->p->names, "cast_like");
+  args[0] = e->args[0];
+  args[1] = expr_const(m->arena, e->span, like);
+  return expr_call(m->arena, e->span, cast, 2, args);
+}
+
 /* slices_rows(%x).  A list whose length only the run knows may be as long as %x
  * has axes. */
 static bool slices_rows(Making *m, const Expr *e) {
@@ -513,6 +533,7 @@ static const Expr *expanded(Making *m, const Expr *e) {
   if (calls(e, "each")) return put_each(m, e);
   if (calls(e, "put")) return put_put(m, e);
   if (calls(e, "diagonals")) return put_diagonals(m, e);
+  if (calls(e, "wide") || calls(e, "narrow")) return put_width(m, e);
   return calls(e, "first") ? put_first(m, e) : NULL;
 }
 

@@ -125,10 +125,29 @@ static int64_t literal(const Expr *e) {
   return tensor_bits_at(e->constant, 0).i32;
 }
 
+/* take(%list, i, mode="wrap") */
+static const AttrExpr *take_item(Making *m, const Expr *list, const Expr *i) {
+  Expr *take = expr_new(m->arena, EX_IDENT, i->span);
+  take->name = name_of(m->p->names, "take");
+  const Expr **args = ARENA_ARRAY(m->arena, const Expr *, 2);
+  AttrExpr *wrap = ARENA_NEW(m->arena, AttrExpr);
+  Attr *mode = ARENA_NEW(m->arena, Attr);
+  *wrap = (AttrExpr){
+      .kind = AX_STRING, .span = i->span, .text = "wrap", .count = 4};
+  *mode = (Attr){name_of(m->p->names, "mode"), i->span, wrap};
+  if (args) args[0] = list, args[1] = i;
+  Expr *e = expr_call(m->arena, i->span, take, args ? 2 : 0, args);
+  e->call.attrs = mode;
+  e->call.attr_count = 1;
+  return expr_attr(m, e);
+}
+
 /* item($list, i): number i of a list that is repeated to be long enough. */
 static const AttrExpr *put_item(Making *m, int at, const Expr *call) {
   const AttrValue *v = &m->attrs->values[at];
   int64_t i = call->count == 2 ? literal(call->args[1]) : -1;
+  if (v->operand >= 0 && i >= 0)
+    return take_item(m, read_operand(m, v->operand, call->span), call->args[1]);
   AttrExpr *x = ARENA_NEW(m->arena, AttrExpr);
   *x = (AttrExpr){.kind = AX_INT, .dtype = DTYPE_NONE};
   if (v->operand >= 0 || v->count <= 0 || i < 0 ||

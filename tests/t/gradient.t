@@ -83,6 +83,32 @@ sub tape {
   my $run = rly('run', '--stats', '--entry', $_[0], $flow, $_[1]);
   return $run->{err} =~ /^tape bytes\t(\d+)$/m ? $1 : -1;
 }
+# Derivatives whose work grows like the value's: a matrix of the square of these
+# sizes, or the identity resized along both axes, would not fit.
+my $large = spew(scratch('large.rly'), <<'RLY');
+def @cumprod() -> float32 {
+  let %x = ones(shape=[20000], dtype="float32");
+  sum(vjp(fn (%x) { cumprod(%x, axis=0) }, %x).1(%x).0)
+}
+def @resize2d() -> float32 {
+  let %x = ones(shape=[1, 3, 256, 256], dtype="float32");
+  let %g = ones(shape=[1, 3, 512, 512], dtype="float32");
+  sum(vjp(fn (%x) { image.resize2d(%x, size=[512, 512]) }, %x).1(%g).0)
+}
+def @resize3d() -> float32 {
+  let %x = ones(shape=[1, 1, 48, 48, 48], dtype="float32");
+  let %g = ones(shape=[1, 1, 96, 96, 96], dtype="float32");
+  sum(vjp(fn (%x) { image.resize3d(%x, size=[96, 96, 96]) }, %x).1(%g).0)
+}
+RLY
+for ([cumprod => 20000 * 20001 / 2], [resize2d => 3 * 512 ** 2],
+     [resize3d => 96 ** 3]) {
+  my ($name, $sum) = @$_;
+  my $run = rly('run', '--max-memory', '64M', '--entry', $name, $large);
+  my ($found) = $run->{out} =~ /^(\S+)f$/m;
+  cmp_ok(abs(($found // 0) - $sum), '<', 1e-6 * $sum, "$name in 64 MB");
+}
+
 is(tape('@value', 20000), 0, 'no tape without a gradient');
 my ($short, $long) = map { tape('@gradient', $_) } 20000, 40000;
 cmp_ok($short, '>', 20000 * 8, 'a tape keeps a number of each step');

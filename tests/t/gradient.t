@@ -100,13 +100,19 @@ def @resize3d() -> float32 {
   let %g = ones(shape=[1, 1, 96, 96, 96], dtype="float32");
   sum(vjp(fn (%x) { image.resize3d(%x, size=[96, 96, 96]) }, %x).1(%g).0)
 }
+def @windows() -> float32 {
+  let %x = ones(shape=[1, 1, 8000], dtype="float32");
+  let %g = ones(shape=[1, 1, 100], dtype="float32");
+  let %f = fn (%x) { nn.adaptive_avg_pool1d(%x, output_size=[100]) };
+  sum(vjp(%f, %x).1(%g).0)
+}
 RLY
 for ([cumprod => 20000 * 20001 / 2], [resize2d => 3 * 512 ** 2],
-     [resize3d => 96 ** 3]) {
+     [resize3d => 96 ** 3], [windows => 100]) {
   my ($name, $sum) = @$_;
   my $run = rly('run', '--max-memory', '64M', '--entry', $name, $large);
   my ($found) = $run->{out} =~ /^(\S+)f$/m;
-  cmp_ok(abs(($found // 0) - $sum), '<', 1e-6 * $sum, "$name in 64 MB");
+  cmp_ok(abs(($found // 0) - $sum), '<', 1e-5 * $sum, "$name in 64 MB");
 }
 
 is(tape('@value', 20000), 0, 'no tape without a gradient');

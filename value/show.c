@@ -22,6 +22,7 @@ typedef struct Piece {
   const char *text; /* NULL for a value */
   const Type *type; /* NULL as well: the end of the ref `value` */
   Value value;
+  bool object; /* is the value one?  As value_plain() has it */
 } Piece;
 
 typedef struct Show {
@@ -38,8 +39,9 @@ static void push_text(Show *w, const char *text) {
   VEC_PUSH(&w->stack, (Piece){.text = text});
 }
 
-static void push_value(Show *w, const Type *type, Value v) {
-  VEC_PUSH(&w->stack, (Piece){.type = type, .value = v});
+static void push_value(Show *w, const Type *type, Value v, bool object) {
+  Piece p = {.type = type, .value = v, .object = object};
+  VEC_PUSH(&w->stack, p);
 }
 
 static const Ctor *ctor_of(const Type *type, Value v) {
@@ -62,7 +64,7 @@ static void push_fields(Show *w, const Type *type, Value v, const char *open,
   for (int i = field_count(type, v); i-- > 0;) {
     const Type *field;
     Value f = value_field(w->s, type, v, i, &field);
-    push_value(w, field, f);
+    push_value(w, field, f, value_field_counted(type, v, i));
     push_text(w, i ? ", " : open);
   }
 }
@@ -97,7 +99,7 @@ typedef void (*ShowFn)(Show *w, const Type *type, Value v);
 static void show_all(Show *w, const Type *type, Value v, ShowFn one) {
   VEC_INIT(&w->stack, w->s->heap.mem);
   ptrmap_init(&w->open, w->s->heap.mem);
-  push_value(w, type, v);
+  push_value(w, type, v, false);
   while (w->stack.len && !store_should_stop(w->s)) {
     Piece p = VEC_POP(&w->stack);
     if (p.text) {
@@ -108,7 +110,7 @@ static void show_all(Show *w, const Type *type, Value v, ShowFn one) {
       strbuf_add(w->out, "...");
     } else {
       w->shown++;
-      one(w, p.type, p.value);
+      one(w, p.type, value_plain(p.type, p.value, p.object));
     }
   }
   VEC_DONE(&w->stack);

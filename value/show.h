@@ -12,7 +12,8 @@ enum { VALUE_SHOWN = 10000 };
  * is <cycle N>, the N-th ref outward.  Floats have at most so many significant
  * digits; 0: as many as read back to them.  Values may be arbitrarily deep;
  * after `limit` nodes the rest is elided (0 for no limit).  Ends early when
- * store_should_stop(). */
+ * store_should_stop().  What `v` holds may be of differentiated code; `v`
+ * itself is as value_plain() gives it. */
 void value_print(Store *s, StrBuf *out, const Type *type, Value v, int width,
                  int digits, size_t limit);
 /* The message of an error: each `{}` of the text is a value, in their order, as

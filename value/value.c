@@ -322,6 +322,17 @@ Value value_field(Store *s, const Type *type, Value v, int i,
   return cell_fields(v.cell)[i];
 }
 
+bool value_field_counted(const Type *type, Value v, int i) {
+  if (type->kind == TY_REF) return v.obj->mask & REF_COUNTED;
+  return cell_field_counted(v.cell, (uint64_t)i);
+}
+
+Value value_plain(const Type *type, Value v, bool object) {
+  if (!object || type->kind != TY_TENSOR) return v;
+  v.tensor = value_tensor(v);
+  return type_is_scalar(type) ? tensor_bits_at(v.tensor, 0) : v;
+}
+
 /* --- Stores ------------------------------------------------------------- */
 
 /* In an arena, so it lives as long as the program and is never freed. */

@@ -163,9 +163,23 @@ void cycle_remove(Store *s, RefCell *r);
 
 /* The type of a constructor's field, given the type of the whole value. */
 const Type *value_ctor_field(Store *s, const Type *type, int tag, int i);
+/* The tensor that an object stands for: itself, or, in differentiated code, the
+ * one at the bottom of a Dual (vm/dual_tape.h), whose field 0 is a tensor or
+ * again a Dual.  Borrowed. */
+static inline Tensor *value_tensor(Value v) {
+  while (v.obj->size != SIZE_TENSOR) v = v.cell->fields[0];
+  return v.tensor;
+}
 /* Field `i` of a tuple or constructor, or a ref's content: borrowed, with its
  * type. */
 Value value_field(Store *s, const Type *type, Value v, int i,
                   const Type **field_type);
+/* Is that an object?  The header of `v` says it.  A float scalar is one in
+ * differentiated code, and bits elsewhere. */
+bool value_field_counted(const Type *type, Value v, int i);
+/* `v`, borrowed, as code that is not differentiated has it: a tensor without
+ * its records, a scalar as bits.  What it holds is as it was.  `object`: is `v`
+ * an object? */
+Value value_plain(const Type *type, Value v, bool object);
 
 #endif

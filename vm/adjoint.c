@@ -132,8 +132,8 @@ static bool is_row_of(const Tensor *row, const Tensor *matrix) {
 
 bool sweep_add(Sweep *w, Cell *record, uint64_t index, Value v, Value like) {
   Session *s = w->s;
-  bool alike = !like.obj || shapes_equal(dual_tensor(like), dual_tensor(v));
-  if (!alike && is_row_of(dual_tensor(like), dual_tensor(v)))
+  bool alike = !like.obj || shapes_equal(value_tensor(like), value_tensor(v));
+  if (!alike && is_row_of(value_tensor(like), value_tensor(v)))
     return sweep_add_product(w, record, index, v, (Value){.bits = 0});
   if (!alike) {
     Value small, both[2] = {v, like};
@@ -158,7 +158,7 @@ bool sweep_add_rows(Sweep *w, Cell *record, uint64_t index, Value rows, Value g,
   Part *part = ok ? &a->of[index] : NULL;
   Value *sum = ok ? &part->sum : NULL;
   if (ok && part->form == SUM_ZERO) {
-    const Tensor *t = dual_tensor(like.obj ? like : g);
+    const Tensor *t = value_tensor(like.obj ? like : g);
     sum->tensor =
         tensor_zeros(&s->store.heap, (DType)t->dtype, t->rank, t->shape);
     ok = sum->tensor || vm_out_of_memory(s);

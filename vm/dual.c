@@ -8,11 +8,6 @@
 
 /* --- Duals -------------------------------------------------------------- */
 
-const Tensor *dual_tensor(Value v) {
-  while (is_dual(v)) v = dual_primal(v);
-  return v.tensor;
-}
-
 bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out) {
   Cell *c = pool_alloc(&s->store.heap.pool,
                        sizeof(Cell) + DUAL_FIELDS * sizeof(Value));
@@ -134,9 +129,9 @@ static bool run_kernel(Session *s, const OpSite *site, int n, const Value *args,
  * results, which say what shape the adjoint of one has that nothing uses. */
 static void keep_values(const struct Derivative *d, Cell *r, int n,
                         const Value *args, int m, const Value *outs) {
-  const Tensor *first = dual_tensor(outs[0]);
+  const Tensor *first = value_tensor(outs[0]);
   for (int i = 0; i < n; i++) {
-    const Tensor *t = dual_tensor(args[i]);
+    const Tensor *t = value_tensor(args[i]);
     bool kept = d->kept[i] || !shapes_equal(t, first);
     if (!kept) continue;
     obj_keep(args[i].obj);
@@ -185,7 +180,7 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
   int level = 0;
   ending = alone(n, args, ending);
   for (int i = 0; i < n; i++) {
-    own[i] = site->op->flat ? (Value){.tensor = (Tensor *)dual_tensor(args[i])}
+    own[i] = site->op->flat ? (Value){.tensor = value_tensor(args[i])}
                             : dual_active(s, args[i]);
     int of = is_dual(own[i]) ? dual_level(own[i]) : 0;
     if (of > level) level = of;
@@ -220,7 +215,7 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
   bool ok = checkpoint_made(s, r);
   for (int i = 0; i < m; i++) {
     Value dual;
-    if (!dtype_is_float(dual_tensor(outs[i])->dtype)) continue;
+    if (!dtype_is_float(value_tensor(outs[i])->dtype)) continue;
     if (!ok || !dual_new(s, outs[i], r, i, &dual)) ok = false;
     else outs[i] = dual;
   }
@@ -431,8 +426,7 @@ static bool give_kept(const Type *type, Value v, Value *out) {
 static bool leaf_plain(Walk *w, const Type *type, Value v, bool bits,
                        Value *out) {
   if (!is_float(type)) return give_kept(type, v, out);
-  if (!bits)
-    return give(w, type, (Value){.tensor = (Tensor *)dual_tensor(v)}, out);
+  if (!bits) return give(w, type, (Value){.tensor = value_tensor(v)}, out);
   *out = v;
   return true;
 }
@@ -543,7 +537,7 @@ static bool down_object(Descent *w, Value v, Value *out, bool *counted) {
     if (!down_ref(w, o)) return false;
   } else if (o->size == SIZE_TENSOR || o->tag == TAG_DUAL) {
     if (w->level) v = dual_upto(v, w->level);
-    else v.tensor = (Tensor *)dual_tensor(v);
+    else v.tensor = value_tensor(v);
     *counted = !w->plain || v.tensor->rank > 0;
   } else if (o->tag == TAG_CLOSURE) {
     return down_closure(w, v, out);

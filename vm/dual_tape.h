@@ -72,8 +72,6 @@ static inline int dual_level(Value v) {
 static inline uint64_t dual_index(Value v) {
   return order_number(v.cell->fields[DUAL_PLACE].bits);
 }
-/* The tensor at the bottom: borrowed. */
-const Tensor *dual_tensor(Value v);
 /* Takes `primal`, unless memory runs out. */
 bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out);
 /* As cell_alloc; the fields are zeros. */
@@ -185,7 +183,7 @@ static inline int first_dim(const Tensor *t) {
 
 /* What a rule is made for: rank, dtype, first dimension. */
 static inline uint32_t operand_kind(Value v) {
-  const Tensor *t = dual_tensor(v);
+  const Tensor *t = value_tensor(v);
   return (uint32_t)t->rank | (uint32_t)t->dtype << 8 |
          (uint32_t)(first_dim(t) + 1) << 16;
 }

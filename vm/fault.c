@@ -105,7 +105,8 @@ bool vm_no_match(Session *s, const Word *pc) {
   const Type *type = pc[1].data;
   StrBuf text;
   strbuf_init(&text, s->mem);
-  value_print(&s->store, &text, type, s->regs[pc->a], 80, 0, 8);
+  Value v = value_plain(type, s->regs[pc->a], pc->b);
+  value_print(&s->store, &text, type, v, 80, 0, 8);
   vm_fault(s, E0601, "no arm of this match takes %s", strbuf_text(&text));
   VEC_CLEAR(&text);
   type_print(s->code->program->types, &text, type, TYPE_TEXT_LINE);

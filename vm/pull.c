@@ -21,7 +21,7 @@
 /* --- Rules -------------------------------------------------------------- */
 
 static const Type *shape_type(Code *c, Value v) {
-  const Tensor *t = dual_tensor(v);
+  const Tensor *t = value_tensor(v);
   Dim dims[RANK_MAX];
   for (int i = 0; i < t->rank; i++) dims[i] = DIM_ANY;
   if (first_dim(t) >= 0) dims[0] = dim_of(first_dim(t));
@@ -115,8 +115,8 @@ static bool seed_leaf(Sweep *w, const Both *at) {
   if (!at->g_bits) obj_keep(g.obj);
   else g.tensor = tensor_from_bits(&s->store.heap, (DType)at->type->dtype, g);
   if (!g.obj) return vm_out_of_memory(s);
-  if (!shapes_equal(dual_tensor(g), dual_tensor(v))) {
-    fault_other_shape(s, at->what, dual_tensor(v), dual_tensor(g));
+  if (!shapes_equal(value_tensor(g), value_tensor(v))) {
+    fault_other_shape(s, at->what, value_tensor(v), value_tensor(g));
     obj_drop(&s->store, g.obj);
     return false;
   }
@@ -163,7 +163,7 @@ static bool seed(Sweep *w, Both root) {
 Value sweep_argument(Sweep *w, const Type *type, Value v) {
   Session *s = w->s;
   if (!w->dual && is_dual(v)) {
-    Value tensor = {.tensor = (Tensor *)dual_tensor(v)};
+    Value tensor = {.tensor = value_tensor(v)};
     obj_keep(tensor.obj);
     obj_drop(&s->store, v.obj);
     v = tensor;
@@ -196,7 +196,7 @@ static bool result_adjoint(Sweep *w, Adjoint *a, int i, Value like,
     part->form = SUM_ZERO;
     return true;
   }
-  const Tensor *t = dual_tensor(like);
+  const Tensor *t = value_tensor(like);
   out->tensor =
       tensor_zeros(&s->store.heap, (DType)t->dtype, t->rank, t->shape);
   return out->tensor || vm_out_of_memory(s);
@@ -367,7 +367,7 @@ static bool leaf_given(Walk *walk, const Type *type, Value v, bool bits,
     *out = part->sum;
     return true;
   }
-  const Tensor *t = dual_tensor(v);
+  const Tensor *t = value_tensor(v);
   out->tensor =
       tensor_zeros(&s->store.heap, (DType)t->dtype, t->rank, t->shape);
   return out->tensor || vm_out_of_memory(s);
@@ -543,7 +543,7 @@ static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
   bool as_bits = type_is_scalar(type) && !(walk->dual && varies);
   if (g.obj) {
     Value shown = g;
-    if (!walk->dual) shown.tensor = (Tensor *)dual_tensor(g);
+    if (!walk->dual) shown.tensor = value_tensor(g);
     if (!as_bits) obj_keep(shown.obj);
     *out = as_bits ? tensor_bits_at(shown.tensor, 0) : shown;
     return true;
@@ -552,7 +552,7 @@ static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
     out->bits = 0;
     return true;
   }
-  const Tensor *t = bits ? NULL : dual_tensor(v);
+  const Tensor *t = bits ? NULL : value_tensor(v);
   out->tensor = tensor_zeros(&s->store.heap, (DType)type->dtype,
                              t ? t->rank : 0, t ? t->shape : NULL);
   return out->tensor || vm_out_of_memory(s);

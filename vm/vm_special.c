@@ -5,6 +5,13 @@
 #include "value/structure.h"
 #include "vm/vm.h"
 
+/* Operand i, without its records where the code is differentiated. */
+static Value operand(const Session *s, const OpSite *site, const uint16_t *list,
+                     int i) {
+  const OpSource *source = &site->sources[i];
+  return value_plain(source->type, s->regs[list[i]], source->kind != FROM_BITS);
+}
+
 static void write_text(Session *s, const char *text, size_t len) {
   if (s->hooks.write) s->hooks.write(s->hooks.data, text, len);
 }
@@ -15,8 +22,9 @@ static bool special_print(Session *s, const OpSite *site,
                           const uint16_t *list) {
   StrBuf text;
   strbuf_init(&text, s->mem);
-  value_print(&s->store, &text, site->sources[0].type, s->regs[list[0]],
-              s->hooks.width ? s->hooks.width : 80, 0, VALUE_SHOWN);
+  value_print(&s->store, &text, site->sources[0].type,
+              operand(s, site, list, 0), s->hooks.width ? s->hooks.width : 80,
+              0, VALUE_SHOWN);
   strbuf_add_char(&text, '\n');
   bool whole = !store_should_stop(&s->store);
   if (whole) write_text(s, text.data, text.len);
@@ -55,7 +63,8 @@ static void print_shown(void *of, StrBuf *out, int i) {
   const Shown *shown = of;
   int at = shown->first + i;
   value_print(&shown->s->store, out, shown->site->sources[at].type,
-              shown->s->regs[shown->list[at]], MESSAGE_MOST, 0, VALUE_SHOWN);
+              operand(shown->s, shown->site, shown->list, at), MESSAGE_MOST, 0,
+              VALUE_SHOWN);
 }
 
 /* Raises the error with its message, or with `otherwise` if that is empty. */
@@ -98,7 +107,7 @@ static void look_at(void *of, Part p, Looked *out) {
         (Looked){.kind = PART_DATA, .count = ctor->field_count, .ctor = ctor};
   } else if (p.type->kind == TY_TENSOR && !type_is_scalar(p.type) &&
              dtype_is_float((DType)p.type->dtype)) {
-    *out = (Looked){.kind = PART_FLOATS, .tensor = p.v.tensor};
+    *out = (Looked){.kind = PART_FLOATS, .tensor = value_tensor(p.v)};
   }
 }
 

@@ -398,7 +398,7 @@ static bool is_followed(const Tensor *block, const Tensor *rows,
 static bool open_block(Session *s, Part *to, Value a, Value b,
                        const Gathered *last) {
   bool follows = last->rows == a.tensor;
-  int64_t room = 2 * dual_tensor(to->rows->a)->shape[0];
+  int64_t room = 2 * value_tensor(to->rows->a)->shape[0];
   if (room < BLOCK_LEAST) room = BLOCK_LEAST;
   if (room > BLOCK_MOST) room = BLOCK_MOST;
   if (follows) room = last->room + a.tensor->shape[0];

@@ -253,9 +253,10 @@ static void emit_guard(Matcher *m, const Roots *roots, const Node *node) {
 }
 
 static void emit_fail(Matcher *m) {
-  m->l->span = m->keyword;
-  put_word(m->l, INS_no_match, m->first->reg, 0, 0, m->type);
-  put_listed(m->l, 'u', m->first->reg);
+  Lower *l = m->l;
+  l->span = m->keyword;
+  put_word(l, INS_no_match, m->first->reg, is_counted(l, m->type), 0, m->type);
+  put_listed(l, 'u', m->first->reg);
 }
 
 /* One case on its path: what it reads is not read for its siblings. */

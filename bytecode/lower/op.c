@@ -15,8 +15,8 @@
  * values, and what was computed for them. */
 #include "bytecode/lower/lower.h"
 
-/* How an operator runs where the code is differentiated: recorded, or, where
- * nothing varies with floats, on plain operands. */
+/* How an operator runs where the code is differentiated: as MODE_DUAL it is
+ * given values with records, as MODE_PLAIN without. */
 typedef enum OpMode { MODE_USUAL, MODE_PLAIN, MODE_DUAL } OpMode;
 
 /* The operands of a site under construction. */
@@ -241,15 +241,15 @@ static Reg lower_results(Lower *l, Sources *s, const OpInfo *op,
   return lower_finish(l, outs[0], dst);
 }
 
-/* An operator that gives floats from floats is recorded; what prints or fails
- * shows plain values. */
+/* An operator that gives floats from floats is recorded.  What prints, fails or
+ * compares looks through the records itself: copying a large value would cost
+ * more, and a cell has no copy. */
 static OpMode op_mode(Lower *l, const Expr *e) {
   if (!lower_is_dual(l)) return MODE_USUAL;
-  const OpInfo *op = op_info(e->call.callee->op);
+  if (op_info(e->call.callee->op)->storage == STORE_SPECIAL) return MODE_DUAL;
   bool varies = type_varies(l, e->type), takes = false;
   for (int i = 0; i < e->count && !takes; i++)
     takes = type_varies(l, e->args[i]->type);
-  if (op->storage == STORE_SPECIAL) return MODE_PLAIN;
   return varies && takes ? MODE_DUAL : MODE_PLAIN;
 }
 
@@ -363,8 +363,8 @@ void lower_op_body(Lower *l, const Expr *e) {
   const Type *fn = e->type;
   bool varies = false;
   for (int i = 0; i < fn->count; i++) varies |= type_varies(l, fn->args[i]);
-  bool recorded = varies && type_varies(l, fn->result) &&
-                  op_info(e->op)->storage != STORE_SPECIAL;
+  bool recorded = (varies && type_varies(l, fn->result)) ||
+                  op_info(e->op)->storage == STORE_SPECIAL;
   Sources s = op_sources(l, !lower_is_dual(l) ? MODE_USUAL
                             : recorded        ? MODE_DUAL
                                               : MODE_PLAIN);

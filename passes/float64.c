@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/walk.h"
+#include "ops/ops.h"
 #include "passes/pass.h"
 #include "tensor/tensor.h"
 
@@ -43,8 +44,9 @@ static bool names_narrow(const AttrExpr *x) {
          is_narrow(dtype_find(x->text, (size_t)x->count));
 }
 
+static const char wide[] = "float64";
+
 static void widen_value(const AttrExpr *x) {
-  static const char wide[] = "float64";
   AttrExpr *own = (AttrExpr *)x;
   if (names_narrow(x)) {
     own->text = wide;
@@ -58,6 +60,48 @@ static void widen_value(const AttrExpr *x) {
 static void widen_attrs(int count, const Attr *attrs) {
   for (int i = 0; i < count; i++)
     if (attrs[i].value) widen_value(attrs[i].value);
+}
+
+/* Is the attribute given, or may it be, in a record of metadata? */
+static bool is_given(const Expr *call, const char *name) {
+  for (int i = 0; i < call->call.attr_count; i++) {
+    const Name *given = call->call.attrs[i].name;
+    if (!given || strcmp(given->text, name) == 0) return true;
+  }
+  return false;
+}
+
+static void add_attr(Program *p, Arena *arena, Expr *call, const char *name) {
+  int n = call->call.attr_count;
+  Attr *attrs = ARENA_ARRAY(arena, Attr, (size_t)n + 1);
+  AttrExpr *value = ARENA_NEW(arena, AttrExpr);
+  if (!attrs || !value) return;
+  *value = (AttrExpr){.kind = AX_STRING,
+                      .span = call->span,
+                      .text = wide,
+                      .count = (int)strlen(wide)};
+  if (n) memcpy(attrs, call->call.attrs, (size_t)n * sizeof *attrs);
+  attrs[n] = (Attr){name_of(p->names, name), call->span, value};
+  call->call.attrs = attrs;
+  call->call.attr_count = n + 1;
+}
+
+/* ones(shape=[3]) is of float32 by default, so it is written with its dtype. */
+static void write_defaults(Program *p, Arena *arena, Expr *call) {
+  const Expr *callee = call->call.callee;
+  bool dyn;
+  OpId id =
+      callee->kind == EX_IDENT ? op_find(callee->name->text, &dyn) : OP_COUNT;
+  if (id == OP_COUNT) return;
+  const OpInfo *op = op_info(id);
+  for (int i = 0; i < op->attr_count; i++) {
+    const AttrSpec *spec = &op->attrs[i];
+    const char *name = attr_name_text(spec->name);
+    if (spec->type == AT_DTYPE && spec->text &&
+        is_narrow(dtype_find(spec->text, strlen(spec->text))) &&
+        !is_given(call, name))
+      add_attr(p, arena, call, name);
+  }
 }
 
 /* --- Expressions --------------------------------------------------------- */
@@ -81,9 +125,12 @@ static void widen_fn(const Fn *fn) {
   widen_attrs(fn->attr_count, fn->attrs);
 }
 
-static void widen_node(Program *p, const Expr *e) {
+static void widen_node(Program *p, Arena *arena, const Expr *e) {
   if (e->kind == EX_CONST) widen_constant(p, (Expr *)e);
-  if (e->kind == EX_CALL) widen_attrs(e->call.attr_count, e->call.attrs);
+  if (e->kind == EX_CALL) {
+    widen_attrs(e->call.attr_count, e->call.attrs);
+    write_defaults(p, arena, (Expr *)e);
+  }
   if (e->kind == EX_FN) widen_fn(e->fn);
   for (int i = 0; e->kind == EX_BLOCK && i < e->block->count; i++)
     if (e->block->bindings[i].var)
@@ -114,7 +161,7 @@ bool unit_to_float64(Program *p, Unit *unit) {
     if (item->adt) widen_adt(item->adt);
     if (!item->expr) continue;
     expr_walk_add(&w, item->expr);
-    while (expr_walk_next(&w)) widen_node(p, w.at);
+    while (expr_walk_next(&w)) widen_node(p, &unit->arena, w.at);
   }
   return expr_walk_end(&w) && !mem_exhausted(p->mem);
 }

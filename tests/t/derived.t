@@ -95,6 +95,20 @@ gives(rly('gradcheck', $narrow), 1,
       "\@bits: not checked: it cannot be computed in float64\n", $bits,
       'a function that is none of float64');
 
+# A dtype that a row has by default is widened with the others.
+my $made = spew(scratch('made.rly'), <<'END');
+def @zeros(%x: Tensor[(3), float32]) { sum(%x + zeros(shape=[3])) }
+def @ones(%x: Tensor[(3), float32]) { sum(%x * dyn.ones([3])) }
+def @drawn(%x: Tensor[(3), float32]) {
+  sum(%x * random.uniform(random.threefry_key(1), 0f, 1f, out_shape=[3]).1)
+}
+END
+gives(rly('gradcheck', $made), 0,
+      qr/\A(?:@\w+: right at 3 elements, .*\n){3}\z/, '',
+      'a dtype that is not written');
+like(rly('fmt', '--pass', 'float64', $made)->{out},
+     qr/ zeros\(shape=\[3\], dtype="float64"\)/, '... is written');
+
 # Those that do not mention it are checked, whatever file they are in.
 my $others = spew(scratch('others.rly'), <<'END');
 import "narrow.rly";

@@ -92,6 +92,18 @@ const PassInfo *pass_find(const char *name) {
   return NULL;
 }
 
+const char *pass_nearest(const char *name, bool bound) {
+  Suggestion near = suggestion_for(name);
+  const char *holds = NULL;
+  for (int i = 0; i < PASS_COUNT; i++) {
+    const char *other = pass_info[i].name;
+    if (bound && !pass_info[i].bound) continue;
+    suggestion_offer(&near, other);
+    if (!holds && strcasestr(other, name)) holds = other;
+  }
+  return near.best ? near.best : holds;
+}
+
 /* The words are in the order of the bits of pass.h. */
 void facts_print(StrBuf *out, unsigned facts, const char *quotes) {
   static const char *const words[] = {"names",   "types",  "matches",

@@ -136,6 +136,10 @@ void pass_range_print(StrBuf *out, const PassArg *arg);
 
 /* NULL: there is none of that name. */
 const PassInfo *pass_find(const char *name);
+/* The name that was probably meant where there is none: a similar one, else the
+ * first that holds it, as FirstOrderGradient does `gradient`.  `bound`: of the
+ * passes of rly opt.  NULL: none is near. */
+const char *pass_nearest(const char *name, bool bound);
 /* What a text defines under that name; NULL after reporting that an entry is
  * missing. */
 const Item *pass_entry(Program *p, const Unit *unit, const Name *name);

@@ -42,10 +42,8 @@ static const PassInfo *find_pass(FlagText *r, const char *name, Span span) {
     return NULL;
   }
   d = diag_error(r->p->diags, E0520, span, "no pass `%s`", name);
-  Suggestion near = suggestion_for(name);
-  for (int i = 0; i < pass_count; i++)
-    if (pass_info[i].bound) suggestion_offer(&near, pass_info[i].name);
-  if (near.best) diag_hint(d, "did you mean `%s`?", near.best);
+  const char *near = pass_nearest(name, true);
+  if (near) diag_hint(d, "did you mean `%s`?", near);
   else diag_hint(d, "rly passes lists them");
   return NULL;
 }

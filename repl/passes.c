@@ -82,11 +82,8 @@ static void put_all(const Cli *cli, StrBuf *out) {
 const PassInfo *named_pass(Host *h, const char *name) {
   const PassInfo *pass = pass_find(name);
   if (pass) return pass;
-  Suggestion near = suggestion_for(name);
-  for (int i = 0; i < pass_count; i++)
-    suggestion_offer(&near, pass_info[i].name);
-  if (near.best)
-    host_usage(h, "no pass `%s`; did you mean `%s`?", name, near.best);
+  const char *near = pass_nearest(name, false);
+  if (near) host_usage(h, "no pass `%s`; did you mean `%s`?", name, near);
   else host_usage(h, "no pass `%s`; rly passes lists them", name);
   return NULL;
 }

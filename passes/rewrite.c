@@ -31,6 +31,36 @@ bool unit_runs(Program *p, Unit *unit) {
   return runs;
 }
 
+static bool is_derivative(const Expr *e) {
+  if (e->kind != EX_OP) return false;
+  OpSpecial form = op_info(e->op)->special;
+  return form == SPECIAL_GRAD || form == SPECIAL_VJP || form == SPECIAL_JVP;
+}
+
+/* The steps of imported texts are among the unit's. */
+bool unit_differentiates(Program *p, const Unit *unit) {
+  ExprWalk w;
+  bool found = false;
+  expr_walk_start(&w, p->mem, WALK_ENTER, NULL);
+  for (const Unit *u = p->units; u; u = u->next) {
+    if (u != unit && !u->importer) continue;
+    for (int i = 0; i < u->item_count; i++) {
+      const Global *g =
+          u->items[i].kind == ITEM_DEF || u->items[i].kind == ITEM_PARAM
+              ? item_global(p, &u->items[i])
+              : NULL;
+      if (g && g->value) expr_walk_add(&w, g->value);
+    }
+  }
+  for (int i = 0; i < unit->step_count; i++) {
+    const Step *step = &unit->steps[i];
+    const Expr *e = step->kind == STEP_LET ? step->global->value : step->expr;
+    if (e) expr_walk_add(&w, e);
+  }
+  while (!found && expr_walk_next(&w)) found = is_derivative(w.at);
+  return !expr_walk_end(&w) || found;
+}
+
 /* A graph variable that is evaluated where it stands becomes a `let`.  The
  * checker places a graph variable by its uses, so that a pass which drops one
  * would move what the variable does, or drop it.  Lazy ones do nothing but fail

@@ -24,6 +24,12 @@ Unit *unit_with_lets(Program *p, Unit *unit);
 void unit_each(Program *p, Unit *unit, void (*visit)(void *data, Unit *u),
                void *data);
 
+/* Does a derivative form stand in the unit or a text that it imports, the
+ * library's too?  Then an adjoint may be summed over the uses of any value, in
+ * their order: a pass that merges two equal floats changes the bits of the sum,
+ * from g1 * y + g2 * y to (g1 + g2) * y. */
+bool unit_differentiates(Program *p, const Unit *unit);
+
 /* Does evaluating it do nothing but give a value? */
 bool expr_is_pure(const Program *p, const Expr *e);
 /* The operator that it calls; NULL: it is no such call. */

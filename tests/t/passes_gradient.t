@@ -91,6 +91,22 @@ like(same('FirstOrderGradient', $_ . ';', 'what stays: ' . $_), qr/\bgrad\(/,
     'grad(fn (%x: float32) { let %c = ref(%x); ref_read(%c) * %x })(3f)',
     'grad(fn (%x: (float32, float32)) { %x.0 * %x.1 })((3f, 2f))',
     'grad(checkpoint(fn (%x: float32) { %x * %x }))(3f)';
+# Each of two equal values adds its own adjoint, which a product with both of
+# them rounds otherwise.
+my $twice = <<'END';
+def @f(%x: float32, %y: float32) -> float32 {
+  let %a = %x * %y;
+  let %b = %x * %y;
+  %a * 0.3f + %b * %b * 0.7f
+}
+END
+for my $form ('grad(@f)(0.7f, 0.9f)', 'vjp(@f, 0.7f, 0.9f).1(1f)',
+              'jvp(@f, (0.7f, 0.9f), (1f, 1f))') {
+  my $text = same('EliminateCommonSubexpr', "$twice$form;", "merging: $form");
+  is(scalar(() = $text =~ /%x \* %y/g), 2, '... leaves floats apart');
+}
+is(scalar(() = opt('EliminateCommonSubexpr', $twice)->{out} =~ /%x \* %y/g), 1,
+   'and merges them where nothing is differentiated');
 # A tuple of tuples of tuples stands for twice as many names each time.
 my $deep = join '', map { my $i = $_ + 1; "let %t$i = (%t$_, %t$_); " } 0 .. 60;
 like(opt('FirstOrderGradient', 'def @f(%z: float32) { grad(fn (%x: float32) { '

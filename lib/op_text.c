@@ -203,7 +203,7 @@ static void print_attributes(FILE *out, const Style *s, const OpInfo *op) {
 const char *operator_gradient_word(const OpInfo *op) {
   if (op_has_gradient(op)) return "rule";
   if (op->no_gradient) return "none";
-  return op->special == SPECIAL_NONE && !op_is_note(op) ? "zero" : NULL;
+  return op->special == SPECIAL_NONE ? "zero" : NULL;
 }
 
 static void print_gradient(FILE *out, const Style *s, const OpInfo *op) {

@@ -243,9 +243,8 @@ static inline bool op_is_lowered(const OpInfo *op) {
 /* Has the library a rule of differentiation for it (stdlib/gradients/)? */
 static inline bool op_has_gradient(const OpInfo *op) {
   TypeClass takes = op_rule(op)->takes;
-  return !op->flat && !op->no_gradient && !op_is_note(op) &&
-         op->special == SPECIAL_NONE && takes != TAKES_INT &&
-         takes != TAKES_BITS && takes != TAKES_BOOL;
+  return !op->flat && !op->no_gradient && op->special == SPECIAL_NONE &&
+         takes != TAKES_INT && takes != TAKES_BITS && takes != TAKES_BOOL;
 }
 static inline bool op_is_elementwise(const OpInfo *op) {
   return op->reads == READS_SAME;

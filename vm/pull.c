@@ -461,7 +461,7 @@ static bool no_rule(Session *s, const OpSite *site, GradientStatus status) {
     vm_fault_at(s, site->span, E0609, "`%s` has no derivative, because %s",
                 name,
                 site->op->no_gradient ? site->op->no_gradient
-                                      : "it was called without an operand");
+                                      : "there is no rule for this call");
   else
     vm_fault_at(s, site->span, E0609,
                 "the rule of differentiation of `%s` does not fit these "

@@ -107,6 +107,10 @@ for my $form ('grad(@f)(0.7f, 0.9f)', 'vjp(@f, 0.7f, 0.9f).1(1f)',
 }
 is(scalar(() = opt('EliminateCommonSubexpr', $twice)->{out} =~ /%x \* %y/g), 1,
    'and merges them where nothing is differentiated');
+like(same('FirstOrderGradient',
+          'let %r = grad(fn (%x: float32) { on_device(%x) * %x })(3f); %r;',
+          'a note'),
+     qr/^(?!.*\bgrad\()/s, 'FirstOrderGradient: a note has a derivative');
 # A tuple of tuples of tuples stands for twice as many names each time.
 my $deep = join '', map { my $i = $_ + 1; "let %t$i = (%t$_, %t$_); " } 0 .. 60;
 like(opt('FirstOrderGradient', 'def @f(%z: float32) { grad(fn (%x: float32) { '

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/inside.h"
 #include "repl/train.h"
@@ -392,6 +393,7 @@ static int run_train(Host *h) {
   if (h->cli->words.count < 1) return host_usage(h, "rly train takes a file");
   Training t = {.h = h,
                 .file = h->cli->words.items[0],
+                .lock = -1,
                 .epochs = (int64_t)h->cli->epochs};
   strbuf_init(&t.text, h->program->mem);
   strbuf_init(&t.settings, h->program->mem);
@@ -405,6 +407,7 @@ static int run_train(Host *h) {
   train_leave(&t, code);
   if (t.session) host_session_free(h, t.session);
   code = train_log_close(&t, code);
+  if (t.lock >= 0) close(t.lock);
   free(t.made);
   strbuf_done(&t.text);
   strbuf_done(&t.settings);

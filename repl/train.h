@@ -46,6 +46,7 @@ typedef struct Training {
   Host *h;
   const char *file, *folder; /* of the run */
   char *made;                /* memory of `folder`, where it is not given */
+  int lock;                  /* the folder, locked; -1: not open */
   StrBuf text;               /* the program beside the file */
   StrBuf settings;           /* what a run that goes on must share */
   StrBuf

@@ -15,8 +15,10 @@
  * left out, and the one before it taken. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -271,6 +273,20 @@ static int make_folder(Training *t) {
                     t->folder, strerror(errno));
 }
 
+/* Two runs in one folder would drop each other's states.  The lock ends with
+ * the process, however that ends.  A folder that is not there is not locked,
+ * nor one of a file system without locks. */
+static int lock_folder(Training *t) {
+  if (t->lock < 0)
+    t->lock = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (t->lock < 0 || !flock(t->lock, LOCK_EX | LOCK_NB)) return 0;
+  if (errno != EWOULDBLOCK) return 0;
+  return host_usage(t->h,
+                    "another rly train is at work in %s; -o FOLDER names "
+                    "another folder",
+                    t->folder);
+}
+
 /* FILE.rly has its runs in FILE.train, where the command is given. */
 static int name_folder(Training *t) {
   t->folder = t->h->cli->output_path;
@@ -306,6 +322,7 @@ static int go_on_with(Training *t, int64_t step) {
 
 int train_open(Training *t) {
   int status = name_folder(t);
+  if (!status && train_leads(t)) status = lock_folder(t);
   if (status) return status;
   int64_t newest = newest_before(t, INT64_MAX);
   t->saved = -1;
@@ -315,7 +332,8 @@ int train_open(Training *t) {
                       "%s holds a run of %lld steps: --resume goes on with it, "
                       "-o FOLDER begins another",
                       t->folder, (long long)newest);
-  status = newest < 0 ? make_folder(t) : 0;
+  if (newest < 0) status = make_folder(t);
+  if (!status) status = lock_folder(t); /* it may have been made just now */
   if (!status) status = try_folder(t);
   if (!status) status = train_sum_inputs(t);
   if (!status && newest >= 0) status = go_on_with(t, newest);

@@ -182,6 +182,15 @@ my @long = ('--epochs', 60, '--save-every', 3, '--optimizer',
 is(train('straight', @long, scratch('straight.log'))->{status}, 0,
    'a straight run');
 
+# One run at a time in a folder.
+my $running = rly_start(@train, '-o', scratch('shared'), '--epochs', 100_000,
+                      '--log', scratch('shared.log'));
+select undef, undef, undef, 0.05 until -s scratch('shared.log');
+gives(rly(@train, '-o', scratch('shared'), '--resume'), 1, '',
+      qr/E0506.*another rly train is at work in /, 'a second run in a folder');
+kill 'KILL', $running;
+rly_wait($running);
+
 # Killed at moments by chance: it ends with the bits of the straight run.
 srand($ENV{SEED} // 1);
 my $rounds = $ENV{ROUNDS} // 6;

@@ -604,8 +604,9 @@ SERIAL_TESTS := simd pack threads fuse fork ops_law
 conformance: all $(conf) ## both suites: what passes, what fails and why
 	@$(conf)
 
-serial:         ## all in a build without OpenMP, and the kernels' tests
-	@$(MAKE) --no-print-directory B=build/serial OPENMP=0 all \
+# The program without OpenMP is what `make musl` builds.
+serial:         ## the kernels' tests in a build without OpenMP
+	@$(MAKE) --no-print-directory B=build/serial OPENMP=0 \
 	  $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
 	@prove -j$(shell nproc) $(SERIAL_TESTS:%=build/serial/tests/unit/%_test)
 

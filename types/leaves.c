@@ -402,7 +402,7 @@ static const Expr *structure_check(Mapping *m) {
   return call;
 }
 
-/* { let %map1 = ...; value } */
+/* { let %map1 = ...; value }, or the value where no functions are needed. */
 static const Expr *value_of(Mapping *m, Ty *type, const Expr **values) {
   size_t n = m->maps.len;
   Binding *bound = ARENA_ARRAY(m->arena, Binding, n + 1);
@@ -415,7 +415,8 @@ static const Expr *value_of(Mapping *m, Ty *type, const Expr **values) {
     bound[count] = let_map(m, &m->maps.data[i], count == 0);
     count++;
   }
-  return expr_block(m->arena, m->span, count, bound, mapped(m, type, values));
+  const Expr *value = mapped(m, type, values);
+  return count ? expr_block(m->arena, m->span, count, bound, value) : value;
 }
 
 /* A value that has the structure of the first has its type, too. */

@@ -107,6 +107,16 @@ for my $form ('grad(@f)(0.7f, 0.9f)', 'vjp(@f, 0.7f, 0.9f).1(1f)',
 }
 is(scalar(() = opt('EliminateCommonSubexpr', $twice)->{out} =~ /%x \* %y/g), 1,
    'and merges them where nothing is differentiated');
+# A value that is its operand adds the adjoints of its own uses first.
+my $itself = <<'END';
+def @f(%x: float32) -> float32 {
+  let %y = %x * 1f;
+  %y * 0.3f + (%y * %y * 0.7f) + %x * %x * %x * 0.1f + sin(%y) * %x
+}
+END
+like(same('SimplifyExpr', "${itself}grad(\@f)(0.7f);", 'x * 1f'),
+     qr/%x \* 1f/, '... stays where it is differentiated');
+unlike(opt('SimplifyExpr', $itself)->{out}, qr/%x \* 1f/, '... only there');
 like(same('FirstOrderGradient',
           'let %r = grad(fn (%x: float32) { on_device(%x) * %x })(3f); %r;',
           'a note'),

@@ -104,14 +104,12 @@ times_out(qr/E0703: time limit of [\d.]+ s reached/, qr/\A\z/,
           '--timeout ends a kernel of rly step',
           'step', '-e', $endless{'one product'});
 
-# What cannot be asked to stop: a pipe that nobody writes, as the program and as
-# what it imports.
+# What cannot be asked to stop: a pipe that nobody writes.
 my $pipe = scratch('pipe');
 system('mkfifo', $pipe) == 0 or die;
-my $imports = spew(scratch('imports.rly'), qq(import "pipe";\n1;\n));
-for ([qw(reading run), $pipe], [qw(reading run), $imports],
-     [qw(reading test), $pipe], [qw(formatting fmt), $pipe],
-     [qw(checking check), $pipe], [qw(verifying verify), $pipe],
+for ([qw(reading run), $pipe], [qw(reading test), $pipe],
+     [qw(formatting fmt), $pipe], [qw(checking check), $pipe],
+     [qw(verifying verify), $pipe],
      map { ['reading', $_, $pipe] } qw(gradcheck stream train)) {
   my ($doing, $command, $file) = @$_;
   times_out(qr/\A\z/, qr/\A\Qerror[E0703]: time limit of \E[\d.]+\ s\ reached

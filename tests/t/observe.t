@@ -151,7 +151,7 @@ is(scalar(grep { $_->{ph} eq 'B' && $_->{name} eq '@f' }
           @{trace()->{traceEvents}}), 4, 'has one of what there was');
 is_deeply([grep { !/trace\.json$/ } glob scratch('trace*')], [],
           'and no temporary file is left');
-gives(rly('--trace', scratch('no/trace.json'), '-e', '1'), 3, '', qr/E0507/,
+gives(rly('--trace', scratch('no/trace.json'), '-e', '1'), 2, '', qr/E0507/,
       'a file that cannot be written');
 
 # --- --nan-stop -------------------------------------------------------------

@@ -560,10 +560,11 @@ bool step_add(Repl *r, const char *items) {
   return status == RLY_OK;
 }
 
-/* Expressions leave nothing behind that a later entry could name. */
+/* Expressions leave nothing behind that a later entry could name.  Units of the
+ * library that they use follow theirs. */
 static bool defines(const rly_program *p) {
   for (const Unit *u = p->newest; u; u = u->next)
-    for (int i = 0; i < u->item_count; i++)
+    for (int i = 0; !u->source->library && i < u->item_count; i++)
       if (u->items[i].kind != ITEM_EXPR) return true;
   return false;
 }

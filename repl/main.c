@@ -152,10 +152,10 @@ static void run_words(const rly_stack *stack, void *data) {
   else say_no_command(w->argv[1]);
 }
 
-/* Where a standard stream is closed, the next file that is opened would take
- * its place and be given what is printed.  What takes its place here can only
- * fail, as a closed stream does: input that cannot be read, output that cannot
- * be written. */
+/* Opens /dev/null at the number of each standard stream that is closed.  The
+ * next file would get that number otherwise, and output would be written into
+ * it.  Stdin is opened for writing and the other two for reading, so that using
+ * them fails as before. */
 static void occupy_closed_streams(void) {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)

@@ -443,8 +443,8 @@ bool conv_image_takes(const ConvPlan *p) {
          p->k > 0 && image_fits(p);
 }
 
-/* An estimate of what one thread does in a nanosecond: half of what AVX2 can at
- * 3 GHz, two fused multiply-adds of eight floats a cycle. */
+/* An estimate of what one thread does in a nanosecond, to choose the number of
+ * threads by; about half of AVX2's peak at 3 GHz. */
 static const double FLOPS_PER_NANOSECOND = 50;
 
 bool conv_image_run(OpCall *call, const ConvPlan *p) {

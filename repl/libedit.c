@@ -586,12 +586,24 @@ static wchar_t *no_prompt(EditLine *of) {
   return none;
 }
 
+static void say(const char *text) {
+  fputs(text, stdout);
+  fflush(stdout);
+}
+
+static void mark_pastes(void) { say("\033[?2004h"); }
+static void leave_pastes(void) { say("\033[?2004l"); }
+
 void rl_prep_terminal(int meta) {
   (void)meta;
   lib.wset(el, EL_PREP_TERM, 1);
+  mark_pastes();
 }
 
-void rl_deprep_terminal(void) { lib.wset(el, EL_PREP_TERM, 0); }
+void rl_deprep_terminal(void) {
+  leave_pastes();
+  lib.wset(el, EL_PREP_TERM, 0);
+}
 
 /* libedit tells letters by the locale, and the numbers of a program are not to
  * be written by it: LC_CTYPE alone. */
@@ -634,11 +646,6 @@ char *rl_get_termcap(const char *name) {
   return value;
 }
 
-static void say(const char *text) {
-  fputs(text, stdout);
-  fflush(stdout);
-}
-
 char *readline(const char *prompt) {
   int n = 0;
   if (rl_initialize() != 0) return NULL;
@@ -646,9 +653,9 @@ char *readline(const char *prompt) {
   place = history_length;
   line_prompt = prompt;
   libedit_row_lost();
-  say("\033[?2004h");
+  mark_pastes();
   const wchar_t *wide = lib.wgets(el, &n);
-  say("\033[?2004l");
+  leave_pastes();
   if (!wide || n <= 0) return NULL;
   if (wide[n - 1] == L'\n') n--;
   char *line = malloc((size_t)n * 4 + 1);

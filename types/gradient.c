@@ -598,6 +598,11 @@ const Item *gradient_rule(Program *p, const OpInfo *op) {
   return rule && rule->item_count == 1 ? rule->items : NULL;
 }
 
+bool gradient_check(Program *p, Unit *unit, Span rule) {
+  unit->source = sources_file(p->sources, rule);
+  return types_check(p, unit);
+}
+
 static void add_param(Making *m, Fn *fn, Var **params, const Name *name,
                       Span span, const Type *type) {
   params[fn->param_count++] =
@@ -646,8 +651,7 @@ GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
   static const char mark[] = "'";
   char name[96];
   snprintf(name, sizeof name, "%s%s%u", attrs->op->name, mark, p->next_var_id);
-  Unit *of = p->last_unit;
-  Unit *unit = unit_new(p, of->source);
+  Unit *unit = unit_new(p, NULL);
   const Type **all = ARENA_ARRAY(&unit->arena, const Type *, (size_t)count + 2);
   for (int i = 0; all && i < count; i++) all[i] = types[i];
   if (all) all[count] = types[count - 1];
@@ -669,7 +673,7 @@ GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
   e->fn = fn;
   unit->items = made;
   unit->item_count = 1;
-  bool ok = fn && !m.unknown && types_check(p, unit);
+  bool ok = fn && !m.unknown && gradient_check(p, unit, item->span);
   out->function = ok ? scope_global(&p->user, made->name) : NULL;
   if (out->function) return GRADIENT_OK;
   program_drop_unit(p, unit);

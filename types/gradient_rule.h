@@ -21,8 +21,12 @@ typedef struct Making {
 
 /* The rule as the library has it; NULL: it has none. */
 const Item *gradient_rule(Program *p, const OpInfo *op);
-/* Its body, without what is not written in the language alone; NULL: memory ran
- * out. */
+/* Checks a unit whose functions are made of rules, of which one stands at this
+ * place: the names in them are the library's, whatever the program has defined.
+ */
+bool gradient_check(Program *p, Unit *unit, Span rule);
+/* The body of a rule, without what is not written in the language alone; NULL:
+ * memory ran out. */
 const Expr *gradient_body(Making *m);
 /* Does the expression read a variable of this name? */
 bool gradient_mentions(Mem *mem, const Expr *body, const Name *name);

@@ -600,14 +600,14 @@ static const Global *check_sweep(Writing *w, Unit *unit, Fn *fn) {
   e->fn = fn;
   unit->items = item;
   unit->item_count = 1;
-  return types_check(p, unit) ? scope_global(&p->user, item->name) : NULL;
+  bool ok = gradient_check(p, unit, w->span);
+  return ok ? scope_global(&p->user, item->name) : NULL;
 }
 
 bool types_stretch(Program *p, Arena *arena, const Stretch *s, StretchKey key,
                    StretchSweep *out) {
   bool *reads = ARENA_ARRAY(arena, bool, (size_t)s->value_count + 1);
-  Unit *of = p->last_unit;
-  Unit *unit = unit_new(p, of->source);
+  Unit *unit = unit_new(p, NULL);
   Writing w;
   writing_start(&w, p, &unit->arena, s, reads);
   bool ok = reads && write_sweep(&w, key);

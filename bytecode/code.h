@@ -328,6 +328,9 @@ const StretchRule *stretch_rule(Code *c, StretchSite *site, StretchKey key);
  * elsewhere, so a cell made by other code serves as it is: whether a field of
  * it is a scalar's bits, its header says. */
 static inline bool env_is_dual(const Env *env) { return env && env->dual; }
+static inline bool type_is_float(const Type *t) {
+  return t->kind == TY_TENSOR && dtype_is_float((DType)t->dtype);
+}
 static inline bool type_is_float_scalar(const Type *t) {
   return type_is_scalar(t) && dtype_is_float((DType)t->dtype);
 }
@@ -340,10 +343,10 @@ static inline bool type_is_object_in(const Type *t, bool dual) {
  * value, once there is one; the inputs. */
 enum { TAPE_RUN, TAPE_VALUE, TAPE_INPUTS };
 
-/* Flags of the instruction `pull`.  PULL_DUAL: the code in which it stands is
- * differentiated itself.  PULL_FORWARD: it is part of jvp, so that errors speak
- * of tangents of inputs, not of adjoints of values. */
-enum { PULL_DUAL = 1, PULL_FORWARD = 2 };
+/* Flags of the instruction `begin`.  RUN_DUAL: the code in which it stands is
+ * differentiated itself.  RUN_FORWARD: the run is of jvp, and has tangents in
+ * the place of a tape. */
+enum { RUN_DUAL = 1, RUN_FORWARD = 2 };
 /* `env` for code that is differentiated; the same function there. */
 const Env *env_dual(Code *c, const Env *env);
 Function *code_dual(Code *c, Function *f);

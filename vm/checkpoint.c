@@ -298,6 +298,11 @@ static bool finish(Session *s) {
   return false;
 }
 
+/* Is the innermost run one whose tape may be cut? */
+static bool has_tape(const Session *s) {
+  return s->level == 1 && !level_is_forward(s, 1);
+}
+
 static bool is_finished(const Session *s) {
   return s->checkpointing.replay && s->checkpointing.wanted == UINT64_MAX;
 }
@@ -336,7 +341,7 @@ static Cell *region_here(Session *s) {
 bool checkpoint_due(Session *s) {
   Checkpointing *a = &s->checkpointing;
   if (is_finished(s)) return finish(s);
-  if (s->level != 1 || s->loop_depth != a->depth || a->asked) return true;
+  if (!has_tape(s) || s->loop_depth != a->depth || a->asked) return true;
   if (tape_size(s) > LARGE) heap_in_huge_pages();
   if (!a->region && !a->replay && !exceeds(s, RECORDS_STAY)) {
     look_after(s, LOOK_EVERY);
@@ -373,7 +378,7 @@ bool vm_effect(Session *s) {
  * and within a region everything goes on as it did. */
 bool vm_again(Session *s, const Word *pc) {
   s->regs[pc->a].bits = 0;
-  if (s->level != 1 || s->checkpointing.region) return true;
+  if (!has_tape(s) || s->checkpointing.region) return true;
   Cell *region =
       region_new(s, (size_t)(s->frame_top - s->frames) - 1, pc + 1, pc->c);
   if (!region) return !mem_exhausted(s->mem) || vm_out_of_memory(s);

@@ -51,6 +51,10 @@ static Cell *record_new(Session *s, const OpSite *site, int level, int args,
   return r;
 }
 
+Cell *record_of_inputs(Session *s, int level, int outs) {
+  return record_new(s, NULL, level, 0, outs);
+}
+
 static Cell *blank_next(Session *s, int level, int outs) {
   Cell *r = checkpoint_blank(s, level, outs);
   if (r) cell_fields(r)[RECORD_ORDER].bits |= ++s->record_count;
@@ -168,6 +172,44 @@ static uint32_t unread(const OpSite *site, int n, const Value *args,
   return mask;
 }
 
+/* The record of an operator at this level; its operands are `own`, which are
+ * `under` below it.  NULL: memory ran out. */
+static Cell *record_op(Session *s, const OpSite *site, int level, int n,
+                       const Value *own, const Value *under, int m,
+                       const Value *outs) {
+  bool blank = checkpoint_blanks(s, level);
+  const struct Derivative *d =
+      blank ? NULL : derivative_of(s, site, n, under, m, outs);
+  if (!blank && !d) return NULL;
+  Cell *r = blank ? blank_next(s, level, m) : record_new(s, site, level, n, m);
+  if (!r) vm_out_of_memory(s);
+  if (!r || blank) return r;
+  Value *f = cell_fields(r);
+  f[RECORD_RULE].bits = (uint64_t)(uintptr_t)d;
+  for (int i = 0; i < n; i++) {
+    if (own[i].bits == under[i].bits) continue;
+    obj_keep(&dual_record(own[i])->obj);
+    set_field(r, RECORD_ARGS + i, (Value){.cell = dual_record(own[i])});
+    f[RECORD_ARGS + n + i].bits = dual_index(own[i]);
+  }
+  keep_values(d, r, n, under, m, outs);
+  return level_is_forward(s, level) ? forward_step(s, r, m, outs) : r;
+}
+
+/* Floats among the results that vary become Duals of the record's.  False
+ * without memory. */
+static bool record_results(Session *s, Cell *r, int level, int m, Value *outs) {
+  bool forward = level_is_forward(s, level), ok = checkpoint_made(s, r);
+  for (int i = 0; ok && i < m; i++) {
+    Value dual;
+    if (!dtype_is_float(value_tensor(outs[i])->dtype)) continue;
+    if (forward && !forward_varies(r, i)) continue;
+    ok = dual_new(s, outs[i], r, i, &dual);
+    if (ok) outs[i] = dual;
+  }
+  return ok || vm_out_of_memory(s);
+}
+
 /*   op flat                     the kernel, on the tensors at the bottom
  *   level(args) = 0             the kernel
  *   level(args) = k             the operator on what is below level k, recorded
@@ -192,37 +234,11 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
   }
   ending = unread(site, n, under, ending);
   if (!dual_apply(s, site, n, under, ending, m, outs)) return false;
-  bool blank = checkpoint_blanks(s, level);
-  const struct Derivative *d =
-      blank ? NULL : derivative_of(s, site, n, under, m, outs);
-  Cell *r = blank ? blank_next(s, level, m)
-            : d   ? record_new(s, site, level, n, m)
-                  : NULL;
-  if ((blank || d) && !r) vm_out_of_memory(s);
-  if (!r) {
-    for (int i = 0; i < m; i++) obj_drop(&s->store, outs[i].obj);
-    return false;
-  }
-  Value *f = cell_fields(r);
-  if (!blank) f[RECORD_RULE].bits = (uint64_t)(uintptr_t)d;
-  for (int i = 0; !blank && i < n; i++) {
-    if (own[i].bits == under[i].bits) continue;
-    obj_keep(&dual_record(own[i])->obj);
-    set_field(r, RECORD_ARGS + i, (Value){.cell = dual_record(own[i])});
-    f[RECORD_ARGS + n + i].bits = dual_index(own[i]);
-  }
-  if (!blank) keep_values(d, r, n, under, m, outs);
-  bool ok = checkpoint_made(s, r);
-  for (int i = 0; i < m; i++) {
-    Value dual;
-    if (!dtype_is_float(value_tensor(outs[i])->dtype)) continue;
-    if (!ok || !dual_new(s, outs[i], r, i, &dual)) ok = false;
-    else outs[i] = dual;
-  }
-  obj_drop(&s->store, &r->obj);
-  if (ok) return true;
-  for (int i = 0; i < m; i++) obj_drop(&s->store, outs[i].obj);
-  return vm_out_of_memory(s);
+  Cell *r = record_op(s, site, level, n, own, under, m, outs);
+  bool ok = r && record_results(s, r, level, m, outs);
+  if (r) obj_drop(&s->store, &r->obj);
+  for (int i = 0; !ok && i < m; i++) obj_drop(&s->store, outs[i].obj);
+  return ok;
 }
 
 /* --- Operands from registers -------------------------------------------- */
@@ -318,15 +334,11 @@ static bool is_leaf(const Type *t) {
   return t->kind != TY_TUPLE && t->kind != TY_ADT;
 }
 
-/* Has the leaf a derivative?  All others are the same in every representation.
- */
-static bool is_float(const Type *t) {
-  return t->kind == TY_TENSOR && dtype_is_float((DType)t->dtype);
-}
-
 static bool copy_leaf(Walk *w, const Type *type, Value v, bool bits,
                       Value *out) {
-  if (is_float(type) || w->all_leaves) return w->leaf(w, type, v, bits, out);
+  /* all others are the same in every representation */
+  if (type_is_float(type) || w->all_leaves)
+    return w->leaf(w, type, v, bits, out);
   if (type_is_counted(type)) obj_keep(v.obj);
   *out = v;
   return true;
@@ -425,7 +437,7 @@ static bool give_kept(const Type *type, Value v, Value *out) {
 
 static bool leaf_plain(Walk *w, const Type *type, Value v, bool bits,
                        Value *out) {
-  if (!is_float(type)) return give_kept(type, v, out);
+  if (!type_is_float(type)) return give_kept(type, v, out);
   if (!bits) return give(w, type, (Value){.tensor = value_tensor(v)}, out);
   *out = v;
   return true;
@@ -606,7 +618,7 @@ static bool leaf_input(Walk *w, const Type *type, Value v, bool bits,
   Value primal = v;
   if (!bits) obj_keep(v.obj);
   else if (!box(w, type, v, &primal)) return false;
-  Cell *r = record_new(s, NULL, s->level, 0, 1);
+  Cell *r = record_of_inputs(s, s->level, 1);
   bool ok = r && dual_new(s, primal, r, 0, out);
   if (r) obj_drop(&s->store, &r->obj);
   if (ok) return true;
@@ -705,25 +717,31 @@ Function *vm_dual_function(Session *s, const Cell *closure) {
   return dual;
 }
 
-static _Atomic uint64_t runs_begun;
-
-bool vm_begin(Session *s, const Word *pc) {
-  const Type *type = pc[1].data;
-  const uint16_t *list = ins_list(pc);
+bool level_begin(Session *s, bool forward) {
+  static _Atomic uint64_t begun;
   if (s->level == LEVELS_MOST)
     return vm_fault(s, E0611,
                     "differentiation within differentiation is too "
                     "deep: %d levels",
                     LEVELS_MOST);
-  if (s->level == 0) checkpoint_begin(s, type_is_object(type->result));
+  s->runs[++s->level] = atomic_fetch_add(&begun, 2) | forward;
+  return true;
+}
+
+bool vm_begin(Session *s, const Word *pc) {
+  const Type *type = pc[1].data;
+  const uint16_t *list = ins_list(pc);
+  bool dual = pc->c & RUN_DUAL, forward = pc->c & RUN_FORWARD;
+  bool outermost = s->level == 0;
+  if (!level_begin(s, forward)) return false;
+  if (outermost && !forward) checkpoint_begin(s, type_is_object(type->result));
   Cell *tape = blank_cell(s, TAG_TAPE, TAPE_INPUTS + type->count);
   if (!tape) return vm_out_of_memory(s);
-  s->runs[++s->level] = atomic_fetch_add(&runs_begun, 1);
-  cell_fields(tape)[TAPE_RUN] = tape_of_run(s->runs[s->level], s->level, pc->c);
+  cell_fields(tape)[TAPE_RUN] = tape_of_run(s->runs[s->level], s->level, dual);
   Walk w = {.s = s, .leaf = leaf_input, .dual = true};
   for (int i = 0; i < type->count; i++) {
     const Type *t = type->args[i];
-    bool bits = !type_is_object_in(t, pc->c);
+    bool bits = !type_is_object_in(t, dual);
     Value v;
     if (!walk_copy(&w, t, s->regs[list[i]], bits, &v)) {
       obj_drop(&s->store, &tape->obj);
@@ -733,7 +751,7 @@ bool vm_begin(Session *s, const Word *pc) {
     else cell_fields(tape)[TAPE_INPUTS + i] = v;
   }
   for (int i = 0; i < type->count; i++)
-    if (type_is_object_in(type->args[i], pc->c))
+    if (type_is_object_in(type->args[i], dual))
       obj_drop(&s->store, s->regs[list[i]].obj);
   s->regs[pc->a].cell = tape;
   return true;
@@ -746,7 +764,9 @@ bool vm_end(Session *s, const Word *pc) {
   Value v = s->regs[pc->c];
   bool dual = tape_is_dual(tape);
   s->level = tape_level(tape) - 1;
-  if (s->level == 0) {
+  if (s->level == 0 && level_is_forward(s, 1)) {
+    checkpoint_forget(s);
+  } else if (s->level == 0) {
     session_note_tape(s);
     checkpoint_end(s);
   }
@@ -766,6 +786,8 @@ typedef struct Leaves {
   bool *of;
   uint64_t count;
   Cell *record; /* whose results the leaves become */
+  bool forward; /* it has their tangents, if they vary */
+  Cell *values; /* what the leaves are */
 } Leaves;
 
 static bool leaf_level(Walk *w, const Type *type, Value v, bool bits,
@@ -783,20 +805,50 @@ static bool leaf_result(Walk *w, const Type *type, Value v, bool bits,
                         Value *out) {
   Leaves *leaves = w->data;
   Value primal = v;
+  int i = (int)leaves->count++;
   if (!bits) obj_keep(v.obj);
   else if (!box(w, type, v, &primal)) return false;
-  if (dual_new(w->s, primal, leaves->record, (int)leaves->count++, out))
-    return true;
+  *out = primal;
+  if (leaves->forward && !forward_varies(leaves->record, i)) return true;
+  if (dual_new(w->s, primal, leaves->record, i, out)) return true;
   obj_drop(&w->s->store, primal.obj);
   return vm_out_of_memory(w->s);
 }
 
+static bool leaf_value(Walk *w, const Type *type, Value v, bool bits,
+                       Value *out) {
+  Leaves *leaves = w->data;
+  if (!(bits ? box(w, type, v, out) : give(w, type, v, out))) return false;
+  obj_keep(out->obj);
+  set_field(leaves->values, (int)leaves->count++, *out);
+  return true;
+}
+
+/* Goes over the leaves of a value. */
 static bool look(Session *s, const Type *type, Value v, Leaves *leaves) {
-  Walk w = {.s = s, .leaf = leaf_level, .dual = true, .data = leaves};
+  Walk w = {.s = s,
+            .leaf = leaves->values ? leaf_value : leaf_level,
+            .dual = true,
+            .data = leaves};
   Value copy;
   if (!walk_copy(&w, type, v, !type_is_object(type), &copy)) return false;
   if (type_is_object(type)) obj_drop(&s->store, copy.obj);
   return true;
+}
+
+/* The record of the tangents of the value y, whose record it takes. */
+static Cell *forward_custom(Session *s, const Type *type, uint64_t outs,
+                            Value y, Cell *record) {
+  Leaves leaves = {.values = blank_cell(s, 0, (int)outs)};
+  if (leaves.values && look(s, type, y, &leaves)) {
+    record = forward_step(s, record, (int)outs, cell_fields(leaves.values));
+  } else {
+    if (!leaves.values) vm_out_of_memory(s);
+    obj_drop(&s->store, &record->obj);
+    record = NULL;
+  }
+  if (leaves.values) obj_drop(&s->store, &leaves.values->obj);
+  return record;
 }
 
 /* *y, which is owned, becomes results of a record of this level. */
@@ -820,7 +872,10 @@ static bool record_custom(Session *s, const Type *type, const uint16_t *list,
     else obj_keep(v.obj);
     if (ok) set_field(r, RECORD_ARGS + i, v);
   }
-  Leaves leaves = {.record = r};
+  bool forward = level_is_forward(s, level);
+  if (ok && forward) r = forward_custom(s, type->result, outs, *y, r);
+  if (!r) return false;
+  Leaves leaves = {.record = r, .forward = forward};
   Walk w = {.s = s, .leaf = leaf_result, .dual = true, .data = &leaves};
   Value made;
   ok = ok && walk_copy(&w, type->result, *y, false, &made);

@@ -41,6 +41,8 @@ bool vm_dual_write(Session *s, const Word *pc);
 bool vm_custom(Session *s, const Word *pc);
 bool vm_begin(Session *s, const Word *pc);
 bool vm_end(Session *s, const Word *pc);
+bool vm_along(Session *s, const Word *pc);
+bool vm_tangent(Session *s, const Word *pc);
 bool vm_pull(Session *s, const Word *pc);
 /* Puts the arguments of the next step of a row (stretch_pull.c) into its
  * window, which it gives; NULL: that was the last. */

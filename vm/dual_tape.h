@@ -25,8 +25,14 @@ static inline int order_level(uint64_t order) {
 
 /* What a tape says of its run: the number, the level, whether the code that
  * began it is dual itself.  Runs are numbered across all sessions, since tapes
- * go from one to another. */
+ * go from one to another.  The numbers of forward runs are odd. */
 enum { RUN_LEVEL_BITS = 15 };
+/* A run begins within those under way; false: there are too many. */
+bool level_begin(Session *s, bool forward);
+/* Is the run of this level, which is under way, a forward one? */
+static inline bool level_is_forward(const Session *s, int level) {
+  return s->runs[level] & 1;
+}
 
 static inline Value tape_of_run(uint64_t run, int level, bool dual) {
   return (Value){.bits =
@@ -125,13 +131,24 @@ enum {
   RECORD_ADJOINT,
   RECORD_ARGS
 };
-/* A blank has its region (checkpoint.h) in the place of all that. */
+/* A blank has its region (checkpoint.h) in the place of all that.  An input has
+ * neither site nor rule, and no operands; nor has a record of a forward run,
+ * which keeps tangents in the place of results. */
 enum { RECORD_OF_OP, RECORD_OF_STRETCH, RECORD_BLANK };
 
 static inline uint64_t record_order(Cell *r) {
   return cell_fields(r)[RECORD_ORDER].bits;
 }
 static inline int record_level(Cell *r) { return order_level(record_order(r)); }
+
+/* A record of results that have no record but this: inputs, tangents.  NULL:
+ * memory ran out. */
+Cell *record_of_inputs(Session *s, int level, int outs);
+/* Is it one? */
+static inline bool record_is_input(Cell *r) {
+  const Value *f = cell_fields(r);
+  return !f[RECORD_SITE].bits && !f[RECORD_RULE].bits;
+}
 
 /* The cell of a Dual, but for the value below.  One without a record holds that
  * alone. */
@@ -198,6 +215,14 @@ struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
  * where it is a tensor.  Uses the scratch arena. */
 bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
                 uint32_t ending, int m, Value *outs);
+
+/* --- Forward runs (forward.c) ------------------------------------------- */
+
+/* From a record that was made at a forward level, which it takes, to one of the
+ * tangents of its m results.  NULL after a fault. */
+Cell *forward_step(Session *s, Cell *record, int m, const Value *outs);
+/* Does result i of such a record vary? */
+bool forward_varies(Cell *record, int i);
 
 /* --- Walks -------------------------------------------------------------- */
 

@@ -79,15 +79,7 @@ struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
 
 /* --- Seeds -------------------------------------------------------------- */
 
-/* A value and its adjoint, to be walked together. */
-typedef struct Both {
-  const char *what; /* the adjoint is, in errors */
-  const Type *type;
-  Value v, g;
-  bool v_bits, g_bits;
-} Both;
-
-static const Type *part_type(Session *s, const Both *at, int i) {
+static const Type *part_type(Session *s, const Seeded *at, int i) {
   return at->type->kind == TY_TUPLE
              ? at->type->args[i]
              : value_ctor_field(&s->store, at->type, at->v.obj->tag, i);
@@ -105,11 +97,9 @@ static void fault_other_shape(Session *s, const char *what, const Tensor *value,
   strbuf_done(&text);
 }
 
-static bool seed_leaf(Sweep *w, const Both *at) {
+static bool seed_leaf(Sweep *w, const Seeded *at) {
   Session *s = w->s;
-  bool varies = at->type->kind == TY_TENSOR &&
-                dtype_is_float((DType)at->type->dtype) && !at->v_bits;
-  if (!varies) return true;
+  if (!type_is_float(at->type) || at->v_bits) return true;
   Value v = dual_upto(at->v, w->level), g = at->g;
   if (!is_dual(v) || dual_level(v) != w->level) return true;
   if (!at->g_bits) obj_keep(g.obj);
@@ -120,17 +110,20 @@ static bool seed_leaf(Sweep *w, const Both *at) {
     obj_drop(&s->store, g.obj);
     return false;
   }
-  return sweep_add(w, dual_record(v), dual_index(v), g, (Value){.bits = 0});
+  if (!w->forward)
+    return sweep_add(w, dual_record(v), dual_index(v), g, (Value){.bits = 0});
+  set_field(dual_record(v), RECORD_ARGS + (int)dual_index(v), g);
+  return true;
 }
 
-static bool seed(Sweep *w, Both root) {
+bool sweep_seed(Sweep *w, Seeded root) {
   Session *s = w->s;
-  VEC(Both) todo;
+  VEC(Seeded) todo;
   VEC_INIT(&todo, s->mem);
   VEC_PUSH(&todo, root);
   bool ok = true;
   while (ok && todo.len && !mem_exhausted(s->mem)) {
-    Both at = VEC_POP(&todo);
+    Seeded at = VEC_POP(&todo);
     if (at.type->kind != TY_TUPLE && at.type->kind != TY_ADT) {
       ok = seed_leaf(w, &at);
       continue;
@@ -143,12 +136,12 @@ static bool seed(Sweep *w, Both root) {
     }
     int n = (int)cell_count(at.v.cell);
     for (int i = n; i-- > 0;) {
-      Both part = {at.what,
-                   part_type(s, &at, i),
-                   cell_fields(at.v.cell)[i],
-                   cell_fields(at.g.cell)[i],
-                   !cell_field_counted(at.v.cell, (uint64_t)i),
-                   !cell_field_counted(at.g.cell, (uint64_t)i)};
+      Seeded part = {at.what,
+                     part_type(s, &at, i),
+                     cell_fields(at.v.cell)[i],
+                     cell_fields(at.g.cell)[i],
+                     !cell_field_counted(at.v.cell, (uint64_t)i),
+                     !cell_field_counted(at.g.cell, (uint64_t)i)};
       if (part.type->kind == TY_ERROR) ok = vm_out_of_memory(s);
       VEC_PUSH(&todo, part);
     }
@@ -392,7 +385,7 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   const Type *type = (const Type *)(uintptr_t)f[RECORD_RULE].bits;
   int n = type->count, made = 0;
   Function *rule = vm_dual_function(s, kept[0].cell);
-  Value *window = s->regs + w->pc->c;
+  Value *window = w->window;
   if (window + n + 4 >= s->stack_end)
     return vm_fault(s, E0702, "recursion too deep: no room for a rule");
   bool ok = true;
@@ -417,13 +410,13 @@ static bool sweep_custom(Sweep *w, Adjoint *a) {
   for (int i = 0; ok && i < n; i++) {
     const Type *t = type->args[i];
     if (!type_is_object(t) || t->kind == TY_FN || t->kind == TY_REF) continue;
-    Both both = {"the adjoint of an input",
-                 t,
-                 kept[i + 1],
-                 cell_fields(result.cell)[i],
-                 false,
-                 !cell_field_counted(result.cell, (uint64_t)i)};
-    ok = seed(w, both) || blame_rule(s, rule);
+    Seeded both = {"the adjoint of an input",
+                   t,
+                   kept[i + 1],
+                   cell_fields(result.cell)[i],
+                   false,
+                   !cell_field_counted(result.cell, (uint64_t)i)};
+    ok = sweep_seed(w, both) || blame_rule(s, rule);
   }
   obj_drop(&s->store, result.obj);
   return ok;
@@ -488,6 +481,32 @@ static const AttrSpec *varying_attr(const Value *record, const OpSite *site,
   return NULL;
 }
 
+static const struct Derivative *derivative_in(Cell *record) {
+  uint64_t rule = cell_fields(record)[RECORD_RULE].bits;
+  return (const struct Derivative *)(uintptr_t)rule;
+}
+
+bool sweep_can(Cell *record) {
+  const Value *f = cell_fields(record);
+  const OpSite *site = (const OpSite *)(uintptr_t)f[RECORD_SITE].bits;
+  const struct Derivative *d = derivative_in(record);
+  return d->status == GRADIENT_OK && !varying_attr(f, site, d);
+}
+
+bool sweep_refuses(Session *s, Cell *record) {
+  const Value *f = cell_fields(record);
+  const OpSite *site = (const OpSite *)(uintptr_t)f[RECORD_SITE].bits;
+  const struct Derivative *d = derivative_in(record);
+  if (d->status != GRADIENT_OK) return no_rule(s, site, d->status);
+  const AttrSpec *attr = varying_attr(f, site, d);
+  vm_fault_at(s, site->span, E0609,
+              "`%s` has no derivative with respect to its attribute `%s`",
+              site->op->name, attr_name_text(attr->name));
+  diag_hint(s->fault,
+            "where the value is meant as a constant: stop_gradient(...)");
+  return false;
+}
+
 static bool sweep_record(Sweep *w, Adjoint *a, bool last) {
   Session *s = w->s;
   Value *f = cell_fields(a->record);
@@ -498,19 +517,9 @@ static bool sweep_record(Sweep *w, Adjoint *a, bool last) {
   int count;
   const struct Derivative *d =
       (const struct Derivative *)(uintptr_t)f[RECORD_RULE].bits;
-  if (d->status != GRADIENT_OK) return no_rule(s, site, d->status);
-  const AttrSpec *attr = varying_attr(f, site, d);
-  if (attr) {
-    vm_fault_at(s, site->span, E0609,
-                "`%s` has no derivative with respect to its attribute `%s`",
-                site->op->name, attr_name_text(attr->name));
-    diag_hint(s->fault,
-              "where the value is meant as a constant: "
-              "stop_gradient(...)");
-    return false;
-  }
+  if (!sweep_can(a->record)) return sweep_refuses(s, a->record);
   Function *rule = w->dual ? d->dual : d->plain;
-  Value *window = s->regs + w->pc->c;
+  Value *window = w->window;
   if (!put_arguments(w, a, d, window, &count))
     return sweep_drop_arguments(s, rule, window, count);
   w->site = site;
@@ -521,25 +530,41 @@ static bool sweep_record(Sweep *w, Adjoint *a, bool last) {
   return ok;
 }
 
+bool sweep_operand(Sweep *w, Cell *record, int i, Value g, Value *out) {
+  Session *s = w->s;
+  const OpSite *site =
+      (const OpSite *)(uintptr_t)cell_fields(record)[RECORD_SITE].bits;
+  const struct Derivative *d = derivative_in(record);
+  Function *rule = w->dual ? d->dual : d->plain;
+  Adjoint *a = adjoint_of(w, record);
+  int count;
+  out->obj = NULL;
+  if (!a || mem_exhausted(s->mem)) {
+    obj_drop(&s->store, g.obj);
+    return vm_out_of_memory(s);
+  }
+  a->of[0].form = SUM_OBJECT;
+  a->of[0].sum = g;
+  sweep_pop(w);
+  bool ok = put_arguments(w, a, d, w->window, &count);
+  if (!ok) sweep_drop_arguments(s, rule, w->window, count);
+  adjoint_done(w, a);
+  if (!ok) return false;
+  if (!sweep_invoke(w, rule, w->window)) return sweep_blame(s, site);
+  Value result = s->left[0];
+  const Type *type = i < d->result->count ? d->result->args[i] : NULL;
+  bool none = !type || type->kind == TY_TUPLE;
+  if (!none) *out = field_of(s, result.cell, i, type);
+  obj_drop(&s->store, result.obj);
+  return none || out->obj || vm_out_of_memory(s);
+}
+
 /* --- Collecting --------------------------------------------------------- */
 
-static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
-                         Value *out) {
-  Sweep *w = walk->data;
-  Session *s = w->s;
-  if (type->kind == TY_FN || type->kind == TY_REF)
-    return vm_fault(s, E0612,
-                    "a %s has no place for the %s inside this argument",
-                    w->forward ? "tangent" : "gradient",
-                    type->kind == TY_FN ? "function" : "cell");
-  Value g = {.bits = 0};
-  bool varies = type->kind == TY_TENSOR && dtype_is_float((DType)type->dtype);
-  if (varies && !bits && is_dual(v) && dual_level(v) == w->level) {
-    Adjoint *a = adjoint_known(w, dual_record(v));
-    Part *part = a ? &a->of[dual_index(v)] : NULL;
-    if (part && !part_box(s, part)) return false;
-    if (part && part->form == SUM_OBJECT) g = part->sum;
-  }
+bool sweep_leaf(Walk *walk, const Type *type, Value v, bool bits, Value g,
+                Value *out) {
+  Session *s = walk->s;
+  bool varies = type_is_float(type);
   bool as_bits = type_is_scalar(type) && !(walk->dual && varies);
   if (g.obj) {
     Value shown = g;
@@ -556,6 +581,24 @@ static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
   out->tensor = tensor_zeros(&s->store.heap, (DType)type->dtype,
                              t ? t->rank : 0, t ? t->shape : NULL);
   return out->tensor || vm_out_of_memory(s);
+}
+
+static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
+                         Value *out) {
+  Sweep *w = walk->data;
+  Session *s = w->s;
+  if (type->kind == TY_FN || type->kind == TY_REF)
+    return vm_fault(s, E0612,
+                    "a gradient has no place for the %s inside this argument",
+                    type->kind == TY_FN ? "function" : "cell");
+  Value g = {.bits = 0};
+  if (type_is_float(type) && !bits && is_dual(v) && dual_level(v) == w->level) {
+    Adjoint *a = adjoint_known(w, dual_record(v));
+    Part *part = a ? &a->of[dual_index(v)] : NULL;
+    if (part && !part_box(s, part)) return false;
+    if (part && part->form == SUM_OBJECT) g = part->sum;
+  }
+  return sweep_leaf(walk, type, v, bits, g, out);
 }
 
 static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
@@ -612,10 +655,11 @@ bool sweep_next(Sweep *w, bool last) {
   if (record_is_blank(sweep_top(w)->record)) return sweep_again(w);
   if (!VEC_RESERVE(&w->inputs, 1)) return vm_out_of_memory(s);
   Adjoint *a = sweep_pop(w);
-  const Value *f = cell_fields(a->record);
-  bool inner = f[RECORD_SITE].bits || f[RECORD_RULE].bits, ok = true;
-  if (!inner) VEC_PUSH(&w->inputs, a);
-  if (!inner) return true;
+  bool ok = true;
+  if (record_is_input(a->record)) {
+    VEC_PUSH(&w->inputs, a);
+    return true;
+  }
   for (int k = 0; ok && k < a->count; k++) ok = part_settle(s, &a->of[k]);
   ok = ok && sweep_record(w, a, last);
   if (ok && last) release(s, a->record);
@@ -638,6 +682,12 @@ static bool settle_inputs(Sweep *w) {
   return ok;
 }
 
+bool sweep_rest(Sweep *w, bool last) {
+  bool ok = true;
+  while (ok && w->heap.len) ok = sweep_next(w, last);
+  return ok && settle_inputs(w);
+}
+
 /* A rule that fails unwinds all frames, those that hold the tape too: the sweep
  * has a reference of its own. */
 bool vm_pull(Session *s, const Word *pc) {
@@ -651,20 +701,18 @@ bool vm_pull(Session *s, const Word *pc) {
              .level = tape_level(tape),
              .run = tape_run(tape),
              .known = tape_known(s, tape),
-             .dual = pc->b & PULL_DUAL,
-             .forward = pc->b & PULL_FORWARD,
-             .pc = pc};
+             .dual = pc->b,
+             .pc = pc,
+             .window = pull_window(s, pc)};
   VEC_INIT(&w.heap, s->mem);
   VEC_INIT(&w.inputs, s->mem);
   const Type *r = type->result;
   bool varies = type_is_float_scalar(r);
   bool bits = type_is_scalar(r) && !(w.dual && varies);
-  const char *what =
-      w.forward ? "the tangent of an input" : "the adjoint of a value";
-  bool ok = seed(&w, (Both){what, r, t[TAPE_VALUE], s->regs[list[1]],
-                            type_is_scalar(r) && !varies, bits});
-  while (ok && w.heap.len) ok = sweep_next(&w, last);
-  ok = ok && settle_inputs(&w);
+  Seeded root = {
+      "the adjoint of a value",     r,   t[TAPE_VALUE], s->regs[list[1]],
+      type_is_scalar(r) && !varies, bits};
+  bool ok = sweep_seed(&w, root) && sweep_rest(&w, last);
   Value result;
   if (ok) ok = collect(&w, type, tape, &result);
   sweep_done(&w);

@@ -52,8 +52,8 @@ static bool continues(const Session *s, const StretchSite *site,
 }
 
 /* The operators between run on plain values, so no operand may be of two
- * levels; and since the adjoints of inputs are added in turn, no two may be
- * one. */
+ * levels; in a forward run each has tangents; and since the adjoints of inputs
+ * are added in turn, no two may be one. */
 static bool inputs_fit(const Session *s, const Value *regs,
                        const uint16_t *list, int n) {
   int level = 0, count = 0;
@@ -61,8 +61,8 @@ static bool inputs_fit(const Session *s, const Value *regs,
   for (int i = 0; i < n; i++) {
     Value v = dual_active(s, regs[list[i]]);
     if (!is_dual(v)) continue;
-    if (is_dual(dual_primal(v)) || dual_index(v) > INDEX_MOST ||
-        (count > 0 && dual_level(v) != level))
+    if (is_dual(dual_primal(v)) || level_is_forward(s, dual_level(v)) ||
+        dual_index(v) > INDEX_MOST || (count > 0 && dual_level(v) != level))
       return false;
     for (int k = 0; k < count; k++)
       if (dual_record(duals[k]) == dual_record(v) &&

@@ -385,7 +385,7 @@ static bool sweep_step(SweptStep *step) {
     return true;
   }
   int count = 0;
-  Value *window = s->regs + w->pc->c;
+  Value *window = w->window;
   if (window + RULE_ARGS_MOST >= s->stack_end)
     return vm_fault(s, E0702, "recursion too deep: no room for a rule");
   if (!put_arguments(step, window, &count))

@@ -50,8 +50,9 @@ typedef struct Sweep {
   uint64_t run; /* whose records it goes through */
   int known;    /* what they keep of levels beyond is constant (tape_known) */
   bool dual;    /* the code that sweeps is differentiated itself */
-  bool forward; /* it sweeps for jvp */
+  bool forward; /* the seeds are tangents of inputs */
   const Word *pc;
+  Value *window; /* for the arguments of rules: RULE_ARGS_MOST and 4 more */
   const OpSite *site;    /* whose derivative is under way; NULL: of none */
   VEC(Adjoint *) heap;   /* to be swept, by order, the latest first */
   VEC(Adjoint *) inputs; /* of those, when all else is swept */
@@ -59,6 +60,11 @@ typedef struct Sweep {
   SweptRegion *under;
   bool for_rows; /* it sweeps one region, again, for the rows that it gives */
 } Sweep;
+
+/* The room of the instruction `pull` for the arguments of rules. */
+static inline Value *pull_window(const Session *s, const Word *pc) {
+  return s->regs + pc->c;
+}
 
 /* The adjoint of a record's results; a new one is zero.  NULL: memory ran out.
  */
@@ -91,6 +97,16 @@ bool sweep_add_product(Sweep *w, Cell *record, uint64_t index, Value a,
                        Value b);
 /* One argument of a rule, of this type, from an object: takes it. */
 Value sweep_argument(Sweep *w, const Type *type, Value v);
+/* A value and its adjoint, or an input and its tangent. */
+typedef struct Seeded {
+  const char *what; /* is `g`, in errors */
+  const Type *type;
+  Value v, g;
+  bool v_bits, g_bits;
+} Seeded;
+/* Gives the records of the value's leaves their adjoints, or with `forward`
+ * their tangents; values without records get none.  False after a fault. */
+bool sweep_seed(Sweep *w, Seeded root);
 /* Runs `f`, whose arguments stand in its window, from within an instruction.
  * Its result, or the fields of an unboxed one, are then in s->left.  After a
  * fault everything is unwound. */
@@ -108,6 +124,19 @@ bool sweep_blame(Session *s, const OpSite *site);
 bool sweep_stretch(Sweep *w, Adjoint *a, bool last);
 /* Sweeps the latest record.  `last` as above. */
 bool sweep_next(Sweep *w, bool last);
+/* Sweeps all that is left, and makes the sums of the inputs. */
+bool sweep_rest(Sweep *w, bool last);
+/* Of the record of an element-wise operator, what the adjoint `g` of its
+ * result, which is taken, gives operand i alone; NULL: nothing. */
+bool sweep_operand(Sweep *w, Cell *record, int i, Value g, Value *out);
+/* What stands for a derivative in the copy of a leaf, where `g` is what there
+ * is of it; where that is NULL, zeros. */
+bool sweep_leaf(Walk *walk, const Type *type, Value v, bool bits, Value g,
+                Value *out);
+/* Has the operator of this record a derivative? */
+bool sweep_can(Cell *record);
+/* Raises why it has none.  Always false. */
+bool sweep_refuses(Session *s, Cell *record);
 
 /* --- Rows that wait (waiting.c) ------------------------------------------ */
 

@@ -154,6 +154,7 @@ bool swept_again(SweptRegion *r, Sweep *w) {
                .run = r->run,
                .known = r->level - 1,
                .pc = r->pc,
+               .window = pull_window(r->s, r->pc),
                .for_rows = true};
   VEC_INIT(&w->heap, s->mem);
   VEC_INIT(&w->inputs, s->mem);

@@ -592,6 +592,7 @@ dispatch:
     CASE(part) : SLOW(vm_part(s, pc));
     NEXT(2);
     CASE(dual_op) : SLOW(vm_dual_op(s, pc));
+    fp = s->frame_top; /* a forward run's loops may have moved the frames */
     NEXT(SITE_UNITS(OpSite));
     CASE(stretch_fits) : A = of_bool(vm_stretch_fits(s, R, pc));
     NEXT(2 + register_units(pc->b));
@@ -613,6 +614,7 @@ dispatch:
     HOLDS(A);
     NEXT(2);
     CASE(custom) : SLOW(vm_custom(s, pc));
+    fp = s->frame_top; /* likewise */
     NEXT(ins_length(pc));
     CASE(again) : SLOW(vm_again(s, pc));
     NEXT(1);
@@ -622,7 +624,11 @@ dispatch:
     NEXT(1);
     CASE(begin) : SLOW(vm_begin(s, pc));
     NEXT(ins_length(pc));
+    CASE(along) : SLOW(vm_along(s, pc));
+    NEXT(2);
     CASE(end) : SLOW(vm_end(s, pc));
+    NEXT(2);
+    CASE(tangent) : SLOW(vm_tangent(s, pc));
     NEXT(2);
     CASE(pull) : SLOW(vm_pull(s, pc));
     fp = s->frame_top; /* its loops may have moved the array of frames */

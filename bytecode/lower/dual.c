@@ -14,8 +14,11 @@
  *
  *   grad(f)    fn (x...): the same with an adjoint of one
  *   jvp(f, x, t)
- *              the derivative of the sweep, which is linear, at t: forward mode
- *              by transposing reverse mode twice */
+ *     begin    as above, but what is recorded are tangents (vm/forward.c)
+ *     along    the tangents of the inputs are t
+ *     apply    f, as differentiated code
+ *     end      the value without its record
+ *     tangent  what the record has */
 #include "bytecode/lower/lower.h"
 
 /* --- Registers ------------------------------------------------------------ */
@@ -77,14 +80,19 @@ static void must_know(Lower *l, const Expr *f) {
   l->unknown |= !type_is_known(l, f->type);
 }
 
-/* The value of the function in `f` at the inputs, and their tape. */
-static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
+/* The value of the function in `f` at the inputs, and their tape; `tangents`:
+ * of the inputs, where the run is forward. */
+static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs,
+                   const Reg *tangents) {
   const Env *outer = l->env, *dual = env_dual(l->code, outer);
   int n = type->count, base = l->out;
   int first = (int)cell_offset(TAPE_INPUTS + n) + TAPE_INPUTS;
   Reg tape = reg_new(l, true);
-  put_word(l, INS_begin, tape, (uint32_t)n, lower_is_dual(l), type);
+  uint32_t flags =
+      (lower_is_dual(l) ? RUN_DUAL : 0) | (tangents ? RUN_FORWARD : 0);
+  put_word(l, INS_begin, tape, (uint32_t)n, flags, type);
   for (int i = 0; i < n; i++) put_listed(l, 'm', inputs[i]);
+  if (tangents) put_word(l, INS_along, tape, *tangents, 0, type);
   l->out += n + 1;
   Reg *args = ARENA_ARRAY(l->arena, Reg, (size_t)n + 1);
   if (!args) return (Run){lower_failed(l), tape};
@@ -105,16 +113,12 @@ static Run put_run(Lower *l, Reg f, const Type *type, const Reg *inputs) {
   return (Run){value, tape};
 }
 
-/* The tuple of the adjoints, for the form `e`. */
-static Reg put_pull(Lower *l, const Expr *e, Reg tape, Reg seed,
-                    const Type *type) {
+/* The tuple of the adjoints. */
+static Reg put_pull(Lower *l, Reg tape, Reg seed, const Type *type) {
   Reg r = reg_new(l, true);
   int room = l->out + RULE_ARGS_MOST + 4; /* for a rule's arguments */
   if (room > l->max_out) l->max_out = room;
-  bool forward = op_info(e->call.callee->op)->special == SPECIAL_JVP;
-  uint32_t flags =
-      (lower_is_dual(l) ? PULL_DUAL : 0) | (forward ? PULL_FORWARD : 0);
-  put_word(l, INS_pull, r, flags, (uint32_t)l->out, type);
+  put_word(l, INS_pull, r, lower_is_dual(l), (uint32_t)l->out, type);
   put_listed(l, 'u', tape);
   put_listed(l, 'u', seed);
   return r;
@@ -266,16 +270,16 @@ void lower_form_body(Lower *l) {
     return;
   }
   if (op_info(e->call.callee->op)->special != SPECIAL_GRAD) {
-    lower_finish(l, put_pull(l, e, captured, 0, type), DST_TAIL);
+    lower_finish(l, put_pull(l, captured, 0, type), DST_TAIL);
     return;
   }
   must_know(l, e->args[0]);
   Reg *inputs = ARENA_ARRAY(l->arena, Reg, (size_t)type->count + 1);
   if (!inputs) return;
   for (int i = 0; i < type->count; i++) inputs[i] = (Reg)i;
-  Run run = put_run(l, captured, type, inputs);
+  Run run = put_run(l, captured, type, inputs, NULL);
   Reg both[2] = {run.value};
-  both[1] = put_pull(l, e, run.tape, put_one(l, type->result), type);
+  both[1] = put_pull(l, run.tape, put_one(l, type->result), type);
   lower_cell(l, 0, 2, both, DST_TAIL);
 }
 
@@ -290,15 +294,13 @@ static Reg lower_vjp(Lower *l, const Expr *e, Reg dst) {
   for (int i = 0; i < type->count; i++)
     inputs[i] = lower_as(l, e->args[i + 1], type->args[i], DST_ANY);
   l->span = e->span;
-  Run run = put_run(l, f, type, inputs);
+  Run run = put_run(l, f, type, inputs, NULL);
   Reg both[2] = {run.value, put_tape_closure(l, e, run.tape)};
   return lower_cell(l, 0, 2, both, dst);
 }
 
-/* The sweep as a function of the adjoint has the type fn(R') -> (T1', ...). */
 static Reg lower_jvp(Lower *l, const Expr *e, Reg dst) {
   const Type *type = fn_type(l, e->args[0]);
-  TypeTable *types = l->code->program->types;
   if (!type) return lower_failed(l);
   must_know(l, e->args[0]);
   int n = type->count;
@@ -310,16 +312,9 @@ static Reg lower_jvp(Lower *l, const Expr *e, Reg dst) {
   l->span = e->span;
   for (int i = 0; i < n; i++)
     inputs[i] = lower_field(l, all, n, i, type->args[i], DST_ANY);
-  Run run = put_run(l, f, type, inputs);
-  const Type *pulled = env_type(l->code, l->env, e->args[2]->type);
-  const Type *sweep =
-      fn_or_failed(l, type_fn(types, 0, NULL, 1, &type->result, pulled));
-  if (!sweep) return lower_failed(l);
-  Reg seeds[1] = {run.value};
-  Run back = put_run(l, put_tape_closure(l, e, run.tape), sweep, seeds);
-  Reg given = put_pull(l, e, back.tape, tangents, sweep);
-  Reg both[2] = {run.value,
-                 lower_field(l, given, 1, 0, e->type->args[1], DST_ANY)};
+  Run run = put_run(l, f, type, inputs, &tangents);
+  Reg both[2] = {run.value, reg_of_type(l, e->type->args[1])};
+  put_word(l, INS_tangent, both[1], run.tape, 0, type);
   return lower_cell(l, 0, 2, both, dst);
 }
 

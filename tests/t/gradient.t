@@ -78,11 +78,16 @@ def @flow(%n: int32, %x: float32) -> float32 {
 }
 def @value(%n: int32) { @flow(%n, 0.5f) }
 def @gradient(%n: int32) { grad(fn (%x: float32) { @flow(%n, %x) })(0.5f) }
-RLY
-sub tape {
-  my $run = rly('run', '--stats', '--entry', $_[0], $flow, $_[1]);
-  return $run->{err} =~ /^tape bytes\t(\d+)$/m ? $1 : -1;
+def @slope(%n: int32) {
+  jvp(fn (%x: float32) { @flow(%n, %x) }, (0.5f,), (1f,))
 }
+RLY
+sub stat_of {
+  my ($stat, $entry, $steps) = @_;
+  my $run = rly('run', '--stats', '--entry', $entry, $flow, $steps);
+  return $run->{err} =~ /^$stat\t(\d+)$/m ? $1 : -1;
+}
+sub tape { return stat_of('tape bytes', @_) }
 # Derivatives whose work grows like the value's: a matrix of the square of these
 # sizes, or the identity resized along both axes, would not fit.
 my $large = spew(scratch('large.rly'), <<'RLY');
@@ -119,5 +124,7 @@ is(tape('@value', 20000), 0, 'no tape without a gradient');
 my ($short, $long) = map { tape('@gradient', $_) } 20000, 40000;
 cmp_ok($short, '>', 20000 * 8, 'a tape keeps a number of each step');
 cmp_ok(abs($long - 2 * $short), '<', 0.1 * $long, 'and twice of twice as many');
+is(stat_of('peak bytes', '@slope', 20000), stat_of('peak bytes', '@slope', 200),
+   'jvp takes as much memory for many steps as for few');
 
 done_testing();

@@ -149,6 +149,8 @@ holds("a text's operators: allocations of a $_ fail", -s => 29, -c => $_,
 # Derivatives: the rules are checked while the program runs.
 holds('a gradient: allocations of a run fail', -s => 23, -c => 'run',
       file => 'tests/gradient/memory.rly');
+holds('tangents: likewise', -s => 61, -c => 'run',
+      file => 'tests/oom/forward.rly');
 holds('parts of a differentiated run again: likewise', -s => 23, -c => 'run',
       file => spew(scratch('again.rly'), <<'END'));
 def @loop(%n: int32, %x: Tensor[(8), float32], %w: Tensor[(8), float32])

@@ -1,0 +1,281 @@
+/* Forward runs, of jvp: an operator's results get their tangents at once, and
+ * nothing is kept for a sweep.
+ *
+ * There are no rules but those of the sweep, J' g, which are linear in the
+ * adjoint g.  So J t is the derivative of t . J' g with respect to g, which a
+ * sweep of the rule's own operators gives:
+ *
+ *   back    sweeps the operator's record from g, an input of a run of its own,
+ *           by differentiated code, so that the operators of the rule have
+ *           records
+ *   along   sweeps those from the tangents t of the operands, to g
+ *
+ * The operator's record is then replaced by one that has no operands, like an
+ * input's, and has the tangents in the place of results.  A result that does
+ * not vary has no record.
+ *
+ * An operator without a derivative is no error until the value of the run
+ * depends on it: its record stays what it is, and becomes the record of all
+ * that depends on it. */
+#include "vm/checkpoint.h"
+
+/* --- Records ------------------------------------------------------------ */
+
+static Value *tangent_of(Cell *record, uint64_t i) {
+  return &cell_fields(record)[RECORD_ARGS + i];
+}
+
+bool forward_varies(Cell *record, int i) {
+  return !record_is_input(record) || tangent_of(record, (uint64_t)i)->obj;
+}
+
+/* The record of an operator without a derivative on which this record's results
+ * depend, or which it is; borrowed.  NULL: there is none. */
+static Cell *without_derivative(Cell *r) {
+  const Value *f = cell_fields(r);
+  int n = (int)(f[RECORD_COUNTS].bits >> 32);
+  if (!f[RECORD_SITE].bits) return NULL;
+  for (int i = 0; i < n; i++) {
+    Cell *operand = f[RECORD_ARGS + i].cell;
+    if (operand && !record_is_input(operand)) return operand;
+  }
+  return sweep_can(r) ? NULL : r;
+}
+
+/* --- A step ------------------------------------------------------------- */
+
+/* From inputs that stand for the adjoints of the results to the adjoints of the
+ * operands. */
+static bool sweep_back(Sweep *back, Cell *r, Cell *inputs, int m,
+                       const Value *outs) {
+  Session *s = back->s;
+  Adjoint *a = adjoint_of(back, r);
+  if (!a || mem_exhausted(s->mem)) return vm_out_of_memory(s);
+  for (int i = 0; i < m; i++) {
+    Value g;
+    if (!dtype_is_float(value_tensor(outs[i])->dtype)) continue;
+    if (!dual_new(s, outs[i], inputs, i, &g)) return vm_out_of_memory(s);
+    obj_keep(outs[i].obj);
+    a->of[i].form = SUM_OBJECT;
+    a->of[i].sum = g;
+  }
+  return sweep_rest(back, false);
+}
+
+/* From the operands' tangents to those of the results. */
+static bool sweep_along(Sweep *along, const Sweep *back) {
+  for (size_t i = 0; i < back->inputs.len; i++) {
+    const Adjoint *a = back->inputs.data[i];
+    for (int k = 0; k < a->count; k++) {
+      Value v = a->of[k].sum, t = *tangent_of(a->record, (uint64_t)k);
+      if (a->of[k].form != SUM_OBJECT || !is_dual(v)) continue;
+      if (dual_level(v) != along->level) continue;
+      obj_keep(t.obj);
+      if (!sweep_add(along, dual_record(v), dual_index(v), t,
+                     (Value){.bits = 0}))
+        return false;
+    }
+  }
+  return sweep_rest(along, true);
+}
+
+/* The record of what the sweep has found for the inputs; NULL without memory.
+ */
+static Cell *tangents_found(Sweep *along, int level, Cell *inputs, int m) {
+  Session *s = along->s;
+  Adjoint *a = adjoint_known(along, inputs);
+  Cell *r = record_of_inputs(s, level, m);
+  if (!r) vm_out_of_memory(s);
+  for (int i = 0; r && a && i < m; i++) {
+    Part *part = &a->of[i];
+    if (part->form == SUM_ZERO) continue;
+    if (!part_box(s, part)) return obj_drop(&s->store, &r->obj), NULL;
+    obj_keep(part->sum.obj);
+    set_field(r, RECORD_ARGS + i, part->sum);
+  }
+  return r;
+}
+
+/* The matrix J of an element-wise operator is diagonal for each operand that
+ * has the result's shape and dtype, and so is the same as J': the tangent is
+ * what the rule gives for it, were it the result's adjoint. */
+static bool is_diagonal(Cell *r, const Value *outs) {
+  const Value *f = cell_fields(r);
+  const OpSite *site = (const OpSite *)(uintptr_t)f[RECORD_SITE].bits;
+  int n = (int)(f[RECORD_COUNTS].bits >> 32);
+  if (!site || !op_is_elementwise(site->op)) return false;
+  const Tensor *y = value_tensor(outs[0]);
+  for (int i = 0; i < n; i++) {
+    Cell *operand = f[RECORD_ARGS + i].cell;
+    if (!operand) continue;
+    uint64_t index = f[RECORD_ARGS + n + i].bits;
+    const Tensor *t = value_tensor(*tangent_of(operand, index));
+    if (t->dtype != y->dtype || !shapes_equal(t, y)) return false;
+  }
+  return true;
+}
+
+/* The sum of what the operands give. */
+static bool add_diagonals(Sweep *w, Cell *r, Part *sum) {
+  Session *s = w->s;
+  Value *f = cell_fields(r);
+  int n = (int)(f[RECORD_COUNTS].bits >> 32);
+  for (int i = 0; i < n; i++) {
+    Cell *operand = f[RECORD_ARGS + i].cell;
+    if (!operand) continue;
+    Value t = *tangent_of(operand, f[RECORD_ARGS + n + i].bits), given;
+    obj_keep(t.obj);
+    if (!sweep_operand(w, r, i, t, &given)) return false;
+    if (given.obj && !part_add(s, sum, given)) return false;
+  }
+  return true;
+}
+
+/* A sweep of a run that is under way, from the running function. */
+static Sweep sweep_here(Session *s, int level, bool dual, Value *window) {
+  Sweep w = {.s = s,
+             .level = level,
+             .run = s->runs[level],
+             .known = level - 1,
+             .dual = dual,
+             .pc = s->pc,
+             .window = window};
+  VEC_INIT(&w.heap, s->mem);
+  VEC_INIT(&w.inputs, s->mem);
+  return w;
+}
+
+static Cell *tangents_of_diagonal(Session *s, Cell *r, int level,
+                                  Value *window) {
+  Sweep w = sweep_here(s, level, level > 1, window);
+  Part sum = {.form = SUM_ZERO};
+  Cell *made = NULL;
+  if (add_diagonals(&w, r, &sum)) {
+    made = record_of_inputs(s, level, 1);
+    if (!made) vm_out_of_memory(s);
+  }
+  if (made && sum.form == SUM_OBJECT) set_field(made, RECORD_ARGS, sum.sum);
+  else part_clear(s, &sum);
+  sweep_done(&w);
+  return made;
+}
+
+/* The record of the tangents, from `r` as it was made, at this level.  Tangents
+ * vary with the outer runs alone. */
+static Cell *tangents_of(Session *s, Cell *r, int level, int m,
+                         const Value *outs, Value *window) {
+  if (!level_begin(s, false)) return NULL;
+  Cell *inputs = record_of_inputs(s, s->level, m), *made = NULL;
+  Sweep back = sweep_here(s, level, true, window);
+  Sweep along = sweep_here(s, s->level, level > 1, window);
+  bool ok = inputs || vm_out_of_memory(s);
+  ok = ok && sweep_back(&back, r, inputs, m, outs);
+  if (ok) s->level--;
+  if (ok && sweep_along(&along, &back))
+    made = tangents_found(&along, level, inputs, m);
+  sweep_done(&back);
+  sweep_done(&along);
+  if (inputs) obj_drop(&s->store, &inputs->obj);
+  return made;
+}
+
+/* Room for the arguments of rules above what the running function has: in its
+ * segment of the stack or, as *entered says, in one that is entered for it.
+ * NULL: memory ran out. */
+static Value *window_above(Session *s, bool *entered) {
+  enum { ROOM = RULE_ARGS_MOST + 4 };
+  const Function *f = code_place(s->code, s->pc).function;
+  Value *window = s->regs + atomic_load(&f->nregs);
+  *entered = window + ROOM >= s->stack_end;
+  if (*entered && !session_enter_segment(s, 2 * ROOM, 0, &window)) {
+    vm_out_of_memory(s);
+    return NULL;
+  }
+  return window;
+}
+
+/* What is in the scratch arena is the operator's that takes the step; those of
+ * the rule have another. */
+Cell *forward_step(Session *s, Cell *r, int m, const Value *outs) {
+  Cell *other = without_derivative(r), *made = NULL;
+  if (other) {
+    obj_keep(&other->obj);
+    obj_drop(&s->store, &r->obj);
+    return other;
+  }
+  bool entered;
+  Value *window = window_above(s, &entered);
+  if (window) {
+    Arena outer = s->scratch;
+    arena_init(&s->scratch, s->mem);
+    stretch_loop_ends(s);
+    int level = record_level(r);
+    made = is_diagonal(r, outs) ? tangents_of_diagonal(s, r, level, window)
+                                : tangents_of(s, r, level, m, outs, window);
+    stretch_loop_ends(s);
+    arena_done(&s->scratch);
+    s->scratch = outer;
+    if (made && entered) {
+      session_leave_segment(s);
+      s->frame_top--;
+    }
+  }
+  obj_drop(&s->store, &r->obj);
+  return made;
+}
+
+/* --- The ends of a run --------------------------------------------------- */
+
+bool vm_along(Session *s, const Word *pc) {
+  const Type *type = pc[1].data;
+  Cell *tape = s->regs[pc->a].cell, *tangents = s->regs[pc->b].cell;
+  Sweep w = {.s = s, .level = tape_level(tape), .forward = true};
+  bool ok = true;
+  for (int i = 0; ok && i < type->count; i++) {
+    const Type *t = type->args[i];
+    int at = TAPE_INPUTS + i;
+    if (t->kind == TY_FN || t->kind == TY_REF) continue;
+    ok =
+        sweep_seed(&w, (Seeded){"the tangent of an input", t,
+                                cell_fields(tape)[at], cell_fields(tangents)[i],
+                                !cell_field_counted(tape, (uint64_t)at),
+                                !cell_field_counted(tangents, (uint64_t)i)});
+  }
+  return ok;
+}
+
+/* At the level that `data` points to. */
+static bool leaf_tangent(Walk *walk, const Type *type, Value v, bool bits,
+                         Value *out) {
+  Session *s = walk->s;
+  if (type->kind == TY_FN || type->kind == TY_REF)
+    return vm_fault(s, E0612,
+                    "a tangent has no place for the %s inside this value",
+                    type->kind == TY_FN ? "function" : "cell");
+  Value t = {.bits = 0};
+  if (type_is_float(type) && !bits && is_dual(v) &&
+      dual_level(v) == *(const int *)walk->data) {
+    Cell *r = dual_record(v);
+    if (!record_is_input(r)) return sweep_refuses(s, r);
+    t = *tangent_of(r, dual_index(v));
+  }
+  return sweep_leaf(walk, type, v, bits, t, out);
+}
+
+bool vm_tangent(Session *s, const Word *pc) {
+  const Type *result = ((const Type *)pc[1].data)->result;
+  Cell *tape = s->regs[pc->b].cell;
+  Value *to = &s->regs[pc->a];
+  if (result->kind == TY_FN || result->kind == TY_REF) {
+    to->cell = store_nullary(&s->store, 0);
+    return true;
+  }
+  int level = tape_level(tape);
+  Walk walk = {.s = s,
+               .leaf = leaf_tangent,
+               .dual = tape_is_dual(tape),
+               .all_leaves = true,
+               .data = &level};
+  return walk_copy(&walk, result, cell_fields(tape)[TAPE_VALUE],
+                   !type_is_object(result), to);
+}

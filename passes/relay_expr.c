@@ -132,19 +132,13 @@ static const Expr *map_global(Relay *r, const Expr *e) {
   return rename_global(r, e);
 }
 
-/* Operators of this language that Relay has no like of. */
-static const char *const own_operators[] = {
-    "print",
-    "print_text",
-    "assert",
-    "fail",
-};
-
+/* Relay has no like of what our machine does itself: it prints, it
+ * differentiates. */
 static void check_operator(Relay *r, const Expr *e) {
-  for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++) {
-    if (strcmp(own_operators[i], e->name->text) != 0) continue;
+  bool dyn;
+  OpId op = op_find(e->name->text, &dyn);
+  if (op != OP_COUNT && op_is_own(op_info(op)))
     relay_refuse(r, e->span, "the operator `%s`", e->name->text);
-  }
 }
 
 /* A constructor of the unit may have an operator's name; the library's texts do

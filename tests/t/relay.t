@@ -343,6 +343,8 @@ refused('import "a.rly";', '1:1', 'an `import`', 'imports');
 refused('def @f() { let %a = fn () -> int32 { %b() }
 and %b = fn () -> int32 { 1 }; %a }', '2:1', 'functions joined by `and`',
         'local mutual recursion');
+refused('def @f(%x: float32) { grad(fn (%y: float32) { %y })(%x) }', '1:23',
+        'the operator `grad`', 'derivatives');
 refused('def @f() { print(1) }', '1:12', 'the operator `print`',
         'operators of our own');
 refused('def @f(%x: Tensor[(2), int32], %a: int32) {

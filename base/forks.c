@@ -86,6 +86,15 @@ void fork_guard(ForkGuard *g, pthread_mutex_t *lock, unsigned ways) {
   pthread_mutex_unlock(&list_lock);
 }
 
+/* Who has the list's lock knows that no fork is under way. */
+bool fork_guard_try(ForkGuard *g) {
+  if (pthread_mutex_trylock(g->lock) == 0) return true;
+  pthread_mutex_lock(&list_lock);
+  bool taken = pthread_mutex_trylock(g->lock) == 0;
+  pthread_mutex_unlock(&list_lock);
+  return taken;
+}
+
 void fork_guard_done(ForkGuard *g) {
   if (!g->lock) return;
   pthread_mutex_lock(&list_lock);

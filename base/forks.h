@@ -37,6 +37,10 @@ void fork_guard(ForkGuard *g, pthread_mutex_t *lock, unsigned ways);
  * made. */
 void fork_guard_done(ForkGuard *g);
 
+/* Takes the lock, or gives false: another thread has it.  A thread that forks
+ * has all locks for a moment; its fork is waited for. */
+bool fork_guard_try(ForkGuard *g);
+
 /* Did another thread hold the lock when this process was forked? */
 static inline bool fork_lost(const ForkGuard *g) {
   return atomic_load_explicit(&g->lost, memory_order_relaxed);

@@ -244,7 +244,7 @@ void session_drop(rly_session *s) {
  * same thread, in a callback, may enter again. */
 bool session_hold_for(const char *function, rly_session *s) {
   if (!s) return misuse(function, "the session is NULL"), false;
-  if (pthread_mutex_trylock(&s->lock)) {
+  if (!fork_guard_try(&s->guard)) {
     misuse(function, "the session is at work in another thread%s",
            fork_lost(&s->guard) ? " of the process that was forked" : "");
     return false;

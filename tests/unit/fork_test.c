@@ -146,6 +146,7 @@ typedef struct Busy {
   pthread_barrier_t ready;
   pthread_mutex_t go_on;
   atomic_bool end;
+  atomic_int refused; /* calls of sessions that no other thread uses */
 } Busy;
 
 /* Takes every lock that there is, over and over: of the context (a program, its
@@ -166,7 +167,9 @@ static void *work(void *data) {
     rly_session *s = rly_session_new(b->program, NULL);
     int32_t n = 10;
     rly_value *x = rly_value_of_elements(s, "int32", 0, NULL, &n);
-    if (rly_session_call(s, "small", 1, &x, &v) == RLY_OK) rly_value_free(v);
+    for (int i = 0; i < 50; i++)
+      if (rly_session_call(s, "small", 1, &x, &v) == RLY_OK) rly_value_free(v);
+      else b->refused++;
     rly_value_free(x);
     rly_session_free(s);
   }
@@ -230,6 +233,7 @@ static void test_while_others_work(void **state) {
   b.end = true;
   pthread_mutex_unlock(&b.go_on);
   for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+  assert_int_equal(b.refused, 0);
   pthread_mutex_destroy(&b.go_on);
   pthread_barrier_destroy(&b.ready);
   rly_session_free(b.held);

@@ -172,8 +172,8 @@ static uint32_t unread(const OpSite *site, int n, const Value *args,
   return mask;
 }
 
-/* The record of an operator at this level; its operands are `own`, which are
- * `under` below it.  NULL: memory ran out. */
+/* The record of an operator at this level, whose operands are `own`, and
+ * `under` below the level.  NULL after a fault. */
 static Cell *record_op(Session *s, const OpSite *site, int level, int n,
                        const Value *own, const Value *under, int m,
                        const Value *outs) {
@@ -786,8 +786,8 @@ typedef struct Leaves {
   bool *of;
   uint64_t count;
   Cell *record; /* whose results the leaves become */
-  bool forward; /* it has their tangents, if they vary */
-  Cell *values; /* what the leaves are */
+  bool forward; /* the record is one of tangents */
+  Cell *values; /* gets the leaves, if it is given */
 } Leaves;
 
 static bool leaf_level(Walk *w, const Type *type, Value v, bool bits,
@@ -836,7 +836,8 @@ static bool look(Session *s, const Type *type, Value v, Leaves *leaves) {
   return true;
 }
 
-/* The record of the tangents of the value y, whose record it takes. */
+/* The record of the tangents of the value y, from the record that was made for
+ * y, which it takes.  NULL after a fault. */
 static Cell *forward_custom(Session *s, const Type *type, uint64_t outs,
                             Value y, Cell *record) {
   Leaves leaves = {.values = blank_cell(s, 0, (int)outs)};

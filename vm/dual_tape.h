@@ -27,7 +27,7 @@ static inline int order_level(uint64_t order) {
  * began it is dual itself.  Runs are numbered across all sessions, since tapes
  * go from one to another.  The numbers of forward runs are odd. */
 enum { RUN_LEVEL_BITS = 15 };
-/* A run begins within those under way; false: there are too many. */
+/* Begins a run within those under way.  False after a fault: too many. */
 bool level_begin(Session *s, bool forward);
 /* Is the run of this level, which is under way, a forward one? */
 static inline bool level_is_forward(const Session *s, int level) {
@@ -141,10 +141,9 @@ static inline uint64_t record_order(Cell *r) {
 }
 static inline int record_level(Cell *r) { return order_level(record_order(r)); }
 
-/* A record of results that have no record but this: inputs, tangents.  NULL:
- * memory ran out. */
+/* A record without operands: of inputs, or of results with their tangents.
+ * NULL: memory ran out. */
 Cell *record_of_inputs(Session *s, int level, int outs);
-/* Is it one? */
 static inline bool record_is_input(Cell *r) {
   const Value *f = cell_fields(r);
   return !f[RECORD_SITE].bits && !f[RECORD_RULE].bits;
@@ -218,10 +217,11 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
 
 /* --- Forward runs (forward.c) ------------------------------------------- */
 
-/* From a record that was made at a forward level, which it takes, to one of the
- * tangents of its m results.  NULL after a fault. */
+/* The record of the tangents of an operator's m results, from the record of the
+ * operator, which it takes; both are of a forward run.  NULL after a fault. */
 Cell *forward_step(Session *s, Cell *record, int m, const Value *outs);
-/* Does result i of such a record vary? */
+/* Has result i of the record of a forward run a tangent, or would have one if
+ * the operator had a derivative? */
 bool forward_varies(Cell *record, int i);
 
 /* --- Walks -------------------------------------------------------------- */

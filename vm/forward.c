@@ -160,8 +160,8 @@ static Cell *tangents_of_diagonal(Session *s, Cell *r, int level,
   return made;
 }
 
-/* The record of the tangents, from `r` as it was made, at this level.  Tangents
- * vary with the outer runs alone. */
+/* The record of the tangents, from the operator's record at this level.  The
+ * tangents vary with the outer runs alone. */
 static Cell *tangents_of(Session *s, Cell *r, int level, int m,
                          const Value *outs, Value *window) {
   if (!level_begin(s, false)) return NULL;

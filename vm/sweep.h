@@ -104,8 +104,9 @@ typedef struct Seeded {
   Value v, g;
   bool v_bits, g_bits;
 } Seeded;
-/* Gives the records of the value's leaves their adjoints, or with `forward`
- * their tangents; values without records get none.  False after a fault. */
+/* Adds adjoints to those of the records of the value's leaves, or with
+ * `forward` gives inputs their tangents.  Leaves without a record have none.
+ * False after a fault. */
 bool sweep_seed(Sweep *w, Seeded root);
 /* Runs `f`, whose arguments stand in its window, from within an instruction.
  * Its result, or the fields of an unboxed one, are then in s->left.  After a
@@ -126,11 +127,12 @@ bool sweep_stretch(Sweep *w, Adjoint *a, bool last);
 bool sweep_next(Sweep *w, bool last);
 /* Sweeps all that is left, and makes the sums of the inputs. */
 bool sweep_rest(Sweep *w, bool last);
-/* Of the record of an element-wise operator, what the adjoint `g` of its
- * result, which is taken, gives operand i alone; NULL: nothing. */
+/* The adjoint that the rule of an element-wise operator gives operand i for the
+ * adjoint `g` of the result, which it takes; NULL: zeros.  False after a fault.
+ */
 bool sweep_operand(Sweep *w, Cell *record, int i, Value g, Value *out);
-/* What stands for a derivative in the copy of a leaf, where `g` is what there
- * is of it; where that is NULL, zeros. */
+/* A leaf of a derivative, where a walk has come to leaf `v` of what the
+ * derivative is of: `g`, or zeros of the shape of `v` where `g` is NULL. */
 bool sweep_leaf(Walk *walk, const Type *type, Value v, bool bits, Value g,
                 Value *out);
 /* Has the operator of this record a derivative? */

@@ -399,6 +399,11 @@ void repl_command(Repl *r, const char *line) {
   const ReplCommand *c = find_command(r, line, n);
   while (end > begin && strchr(" \t", line[end - 1])) end--;
   char *rest = c ? strndup(line + begin, end - begin) : NULL;
+  if (rest && !strncmp(c->args, "FILE", 4)) {
+    char *words = user_file_words(rest);
+    free(rest);
+    rest = words;
+  }
   if (rest) run_command(r, c, rest);
   else if (c) repl_refuse(c->name, "out of memory");
   free(rest);

@@ -64,6 +64,19 @@ bool user_config_file(const char *name, char path[USER_PATH_MAX]) {
   return true;
 }
 
+char *user_file_words(const char *words) {
+  const char *home = getenv("HOME"), *end = NULL;
+  if (*words == '"' || *words == '\'') end = strchr(words + 1, *words);
+  const char *file = end ? words + 1 : words;
+  int n = end ? (int)(end - file) : (int)strlen(file);
+  bool at_home = n > 1 && !strncmp(file, "~/", 2) && home && *home == '/';
+  char *made;
+  return asprintf(&made, "%s%.*s%s", at_home ? home : "", n - at_home,
+                  file + at_home, end ? end + 1 : "") < 0
+             ? NULL
+             : made;
+}
+
 /* An absolute path without a character that the shell splits or expands. */
 static bool is_plain_folder(const char *path) {
   if (!path || *path != '/') return false;

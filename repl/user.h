@@ -15,6 +15,10 @@ bool user_config_file(const char *name, char path[USER_PATH_MAX]);
 /* $TMPDIR/NAME or /tmp/NAME, for mkstemp() and its kin.  The path of a `name`
  * of letters, digits, `-`, `_` and `.` is a word of the shell as it is. */
 void user_temporary(const char *name, char path[USER_PATH_MAX]);
+/* The words of a command whose first is a file, as a shell would read that one:
+ * without the quotes around it, and with the user's home for `~/`.  Owned; NULL
+ * without memory. */
+char *user_file_words(const char *words);
 /* The folder that this program itself is in. */
 bool own_folder(char path[USER_PATH_MAX]);
 

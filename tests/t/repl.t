@@ -9,6 +9,7 @@
 # a signal and for the line editor to be at work.
 use strict;
 use warnings;
+use Cwd qw(abs_path);
 use lib 'tests/t';
 use IPC::Open2;
 use POSIX ();
@@ -183,6 +184,13 @@ SKIP: {
                   "def \@three() -> int32 { 3 }\n\@three() * 10;\n");
   line(":load $file", qr/^30$/m, ':load runs a file');
   line('@three()', qr/^3$/m, 'and its definitions stay');
+  line(qq(:load "$file"), qr/^30$/m, '... and one in quotes');
+  {
+    my ($home, $name) = $file =~ m{(.*)/(.*)};
+    local $ENV{HOME} = abs_path($home);
+    gives(rly({in => ":load '~/$name'\n"}, 'repl'), 0, "30\n", '',
+          '... and one of the home');
+  }
   line(':load ' . scratch('none.rly'), qr/error\[E0501\]/,
        'a file that there is not');
   type(":quit\n");

@@ -97,6 +97,8 @@ bool settings_change(Settings *s, const char *words, char why[SETTINGS_WHY]) {
   return false;
 }
 
+const char *settings_name(int i) { return i < COUNT ? table[i].name : NULL; }
+
 bool settings_line(const Settings *s, int i, char line[80]) {
   if (i >= COUNT) return false;
   const struct Setting *row = &table[i];

@@ -19,6 +19,8 @@ enum { SETTINGS_WHY = 128 };
 /* Changes a setting, `depth 5`.  False: there is no such setting, or it takes
  * no such value; then `why` says what there is, or what it takes. */
 bool settings_change(Settings *s, const char *words, char why[SETTINGS_WHY]);
+/* The i-th setting's name; NULL: there is none. */
+const char *settings_name(int i);
 /* The i-th setting as a line of text, into `line`; false: there is none. */
 bool settings_line(const Settings *s, int i, char line[80]);
 

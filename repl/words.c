@@ -35,9 +35,31 @@ static void offer_command(void *begun, const char *name) {
   if (!strncmp(name, b->word, strlen(b->word))) b->offer(b->data, name);
 }
 
+/* `:help load` needs no colon before the command. */
+static void offer_bare_command(void *begun, const char *name) {
+  offer_command(begun, name + 1);
+}
+
+/* Is the word at the cursor the first after this command, written whole? */
+static bool is_first_word(const Cursor *at, const char *command) {
+  const char *name = at->text + strspn(at->text, " :");
+  size_t len = strlen(command);
+  return is_command(at, command) && !strncmp(name, command, len) &&
+         name + len + strspn(name + len, " ") == at->text + at->start;
+}
+
 void words_offer(const Repl *r, const Cursor *at, Offer offer, void *data) {
   Begun b = {at->text + at->start, offer, data};
-  if (*b.word == ':') repl_each_command(r, offer_command, &b);
-  else if (is_command(at, "doc")) complete_operators(at, offer, data);
+  const char *setting;
+  if (*b.word == ':') {
+    repl_each_command(r, offer_command, &b);
+    return;
+  }
+  if (is_first_word(at, "help")) repl_each_command(r, offer_bare_command, &b);
+  bool sets = is_first_word(at, "set") && *b.word != '@' && *b.word != '%';
+  for (int i = 0; sets && (setting = settings_name(i)); i++)
+    offer_command(&b, setting);
+  if (sets) return;
+  if (is_command(at, "doc help ops")) complete_operators(at, offer, data);
   else complete_words(r->host->program, at, offer, data);
 }

@@ -237,10 +237,18 @@ static void hint_inputs(Diag *d, const Expr *e, int count) {
             name, count <= 3 ? names[count] : ", %x, %y, ...");
 }
 
-/* The function, of `count` parameters where that is known (else -1): NULL after
- * a report, or where its type is not known. */
+/* How many parameters a function of any shapes and dtypes has, whose type is
+ * not known yet; -1: it is something else. */
+static int declared_params(const Expr *f) {
+  const Generic *g = f->kind == EX_GLOBAL ? f->g.global->generic : NULL;
+  return g ? g->item->expr->fn->param_count : -1;
+}
+
+/* The function, of `count` parameters where the form says that (else -1): NULL
+ * after a report, or where its type is not known. */
 static Ty *function_of(Infer *in, const Expr *e, Ty **args, int count) {
   Ty *f = ty_head(args[0]);
+  if (count < 0) count = declared_params(e->args[0]);
   if (f->kind == K_META && count >= 0) {
     Ty **params = ty_array(in, count);
     for (int i = 0; params && i < count; i++) params[i] = ty_meta(in);

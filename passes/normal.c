@@ -11,9 +11,8 @@
  * An expression that is not evaluated on all paths stays on its path: the body
  * of a function, the branches of an `if`, arms and guards each begin a list of
  * names of their own, and so does a graph variable that is evaluated at its
- * first use.  A use of
- * such a variable may fail, so it is named in its turn as a call is.  Blocks
- * within operands dissolve into the list around them.
+ * first use.  A use of such a variable may fail, so it is named in its turn as
+ * a call is.  Blocks within operands dissolve into the list around them.
  *
  * ToBasicBlockNormalForm gives names to operands that branch (`if`, `match`)
  * and to operands that are evaluated before such an operand in the same

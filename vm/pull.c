@@ -179,10 +179,8 @@ static bool tuple_argument(Sweep *w, const Type *type, Value *fields,
 
 /* The result's adjoint, which nobody needs afterwards, or zeros where nothing
  * depends on it. */
-static bool result_adjoint(Sweep *w, Adjoint *a, int i, Value like,
-                           Value *out) {
+static bool result_adjoint(Sweep *w, Part *part, Value like, Value *out) {
   Session *s = w->s;
-  Part *part = &a->of[i];
   if (part->form != SUM_ZERO) {
     if (!part_box(s, part)) return false;
     *out = part->sum;
@@ -246,11 +244,13 @@ static Value kept_value(const Sweep *w, Value v) {
   return v;
 }
 
-/* The operands that the rule names into the window; false without memory. */
-static bool put_arguments(Sweep *w, Adjoint *a, const struct Derivative *d,
-                          Value *window, int *count) {
-  Value *f = cell_fields(a->record);
-  int n = (int)(f[RECORD_COUNTS].bits >> 32), m = a->count, at = 0;
+/* The operands that the rule names and the adjoints of the m results, which it
+ * takes, into the window; false without memory. */
+static bool put_arguments(Sweep *w, Cell *record, int m, Part *adjoints,
+                          const struct Derivative *d, Value *window,
+                          int *count) {
+  Value *f = cell_fields(record);
+  int n = (int)(f[RECORD_COUNTS].bits >> 32), at = 0;
   const Global *g = d->plain->key.global;
   *count = 0;
   for (int i = 0; i < d->group_count; i++) {
@@ -279,7 +279,7 @@ static bool put_arguments(Sweep *w, Adjoint *a, const struct Derivative *d,
   }
   const Type *type = g->type->args[*count];
   for (int i = 0; i < m; i++)
-    if (!result_adjoint(w, a, i, outs[i], &parts[i])) return false;
+    if (!result_adjoint(w, &adjoints[i], outs[i], &parts[i])) return false;
   if (type->kind != TY_TUPLE)
     window[*count] = sweep_argument(w, type, parts[0]);
   else if (!tuple_argument(w, type, parts, &window[*count])) return false;
@@ -520,7 +520,7 @@ static bool sweep_record(Sweep *w, Adjoint *a, bool last) {
   if (!sweep_can(a->record)) return sweep_refuses(s, a->record);
   Function *rule = w->dual ? d->dual : d->plain;
   Value *window = w->window;
-  if (!put_arguments(w, a, d, window, &count))
+  if (!put_arguments(w, a->record, a->count, a->of, d, window, &count))
     return sweep_drop_arguments(s, rule, window, count);
   w->site = site;
   if (!sweep_invoke(w, rule, window)) return sweep_blame(s, site);
@@ -536,20 +536,13 @@ bool sweep_operand(Sweep *w, Cell *record, int i, Value g, Value *out) {
       (const OpSite *)(uintptr_t)cell_fields(record)[RECORD_SITE].bits;
   const struct Derivative *d = derivative_in(record);
   Function *rule = w->dual ? d->dual : d->plain;
-  Adjoint *a = adjoint_of(w, record);
+  Part adjoint = {.form = SUM_OBJECT, .sum = g};
   int count;
   out->obj = NULL;
-  if (!a || mem_exhausted(s->mem)) {
-    obj_drop(&s->store, g.obj);
-    return vm_out_of_memory(s);
+  if (!put_arguments(w, record, 1, &adjoint, d, w->window, &count)) {
+    part_clear(s, &adjoint);
+    return sweep_drop_arguments(s, rule, w->window, count);
   }
-  a->of[0].form = SUM_OBJECT;
-  a->of[0].sum = g;
-  sweep_pop(w);
-  bool ok = put_arguments(w, a, d, w->window, &count);
-  if (!ok) sweep_drop_arguments(s, rule, w->window, count);
-  adjoint_done(w, a);
-  if (!ok) return false;
   if (!sweep_invoke(w, rule, w->window)) return sweep_blame(s, site);
   Value result = s->left[0];
   const Type *type = i < d->result->count ? d->result->args[i] : NULL;

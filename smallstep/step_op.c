@@ -241,8 +241,10 @@ void step_operator(StepMachine *m, const Expr *e, int count,
   if (op_is_form(info)) {
     step_fail(m, E0609, e->span,
               "`%s` is not stepped through: step through what `rly opt "
-              "--passes FirstOrderGradient` makes of the program",
-              info->name);
+              "--passes FirstOrderGradient` makes of %s",
+              info->name,
+              info->special == SPECIAL_JVP ? "`grad` or `vjp` in its place"
+                                           : "the program");
     return;
   }
   effects[info->special](&(Effect){.m = m,

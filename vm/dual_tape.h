@@ -223,6 +223,9 @@ Cell *forward_step(Session *s, Cell *record, int m, const Value *outs);
 /* Has result i of the record of a forward run a tangent, or would have one if
  * the operator had a derivative? */
 bool forward_varies(Cell *record, int i);
+/* The tangent of a Dual of a forward run: borrowed.  False after a fault: an
+ * operator that it depends on has no derivative. */
+bool forward_tangent(Session *s, Value v, Value *t);
 
 /* --- Walks -------------------------------------------------------------- */
 

@@ -244,22 +244,11 @@ bool vm_along(Session *s, const Word *pc) {
   return ok;
 }
 
-/* At the level that `data` points to. */
-static bool leaf_tangent(Walk *walk, const Type *type, Value v, bool bits,
-                         Value *out) {
-  Session *s = walk->s;
-  if (type->kind == TY_FN || type->kind == TY_REF)
-    return vm_fault(s, E0612,
-                    "a tangent has no place for the %s inside this value",
-                    type->kind == TY_FN ? "function" : "cell");
-  Value t = {.bits = 0};
-  if (type_is_float(type) && !bits && is_dual(v) &&
-      dual_level(v) == *(const int *)walk->data) {
-    Cell *r = dual_record(v);
-    if (!record_is_input(r)) return sweep_refuses(s, r);
-    t = *tangent_of(r, dual_index(v));
-  }
-  return sweep_leaf(walk, type, v, bits, t, out);
+bool forward_tangent(Session *s, Value v, Value *t) {
+  Cell *r = dual_record(v);
+  if (!record_is_input(r)) return sweep_refuses(s, r);
+  *t = *tangent_of(r, dual_index(v));
+  return true;
 }
 
 bool vm_tangent(Session *s, const Word *pc) {
@@ -270,12 +259,12 @@ bool vm_tangent(Session *s, const Word *pc) {
     to->cell = store_nullary(&s->store, 0);
     return true;
   }
-  int level = tape_level(tape);
+  Sweep w = {.s = s, .level = tape_level(tape), .forward = true};
   Walk walk = {.s = s,
-               .leaf = leaf_tangent,
+               .leaf = sweep_leaf,
                .dual = tape_is_dual(tape),
                .all_leaves = true,
-               .data = &level};
+               .data = &w};
   return walk_copy(&walk, result, cell_fields(tape)[TAPE_VALUE],
                    !type_is_object(result), to);
 }

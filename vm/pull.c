@@ -515,8 +515,7 @@ static bool sweep_record(Sweep *w, Adjoint *a, bool last) {
   const OpSite *site = (const OpSite *)(uintptr_t)f[RECORD_SITE].bits;
   if (!site) return !f[RECORD_RULE].bits || sweep_custom(w, a);
   int count;
-  const struct Derivative *d =
-      (const struct Derivative *)(uintptr_t)f[RECORD_RULE].bits;
+  const struct Derivative *d = derivative_in(a->record);
   if (!sweep_can(a->record)) return sweep_refuses(s, a->record);
   Function *rule = w->dual ? d->dual : d->plain;
   Value *window = w->window;
@@ -554,10 +553,28 @@ bool sweep_operand(Sweep *w, Cell *record, int i, Value g, Value *out) {
 
 /* --- Collecting --------------------------------------------------------- */
 
-bool sweep_leaf(Walk *walk, const Type *type, Value v, bool bits, Value g,
-                Value *out) {
-  Session *s = walk->s;
+/* What the sweep has found for a Dual of its level; NULL: nothing. */
+static bool adjoint_found(const Sweep *w, Value v, Value *g) {
+  Adjoint *a = adjoint_known(w, dual_record(v));
+  Part *part = a ? &a->of[dual_index(v)] : NULL;
+  if (part && !part_box(w->s, part)) return false;
+  if (part && part->form == SUM_OBJECT) *g = part->sum;
+  return true;
+}
+
+bool sweep_leaf(Walk *walk, const Type *type, Value v, bool bits, Value *out) {
+  const Sweep *w = walk->data;
+  Session *s = w->s;
+  if (type->kind == TY_FN || type->kind == TY_REF)
+    return vm_fault(s, E0612, "a %s has no place for the %s inside this %s",
+                    w->forward ? "tangent" : "gradient",
+                    type->kind == TY_FN ? "function" : "cell",
+                    w->forward ? "value" : "argument");
+  Value g = {.bits = 0};
   bool varies = type_is_float(type);
+  if (varies && !bits && is_dual(v) && dual_level(v) == w->level &&
+      !(w->forward ? forward_tangent(s, v, &g) : adjoint_found(w, v, &g)))
+    return false;
   bool as_bits = type_is_scalar(type) && !(walk->dual && varies);
   if (g.obj) {
     Value shown = g;
@@ -576,24 +593,6 @@ bool sweep_leaf(Walk *walk, const Type *type, Value v, bool bits, Value g,
   return out->tensor || vm_out_of_memory(s);
 }
 
-static bool leaf_adjoint(Walk *walk, const Type *type, Value v, bool bits,
-                         Value *out) {
-  Sweep *w = walk->data;
-  Session *s = w->s;
-  if (type->kind == TY_FN || type->kind == TY_REF)
-    return vm_fault(s, E0612,
-                    "a gradient has no place for the %s inside this argument",
-                    type->kind == TY_FN ? "function" : "cell");
-  Value g = {.bits = 0};
-  if (type_is_float(type) && !bits && is_dual(v) && dual_level(v) == w->level) {
-    Adjoint *a = adjoint_known(w, dual_record(v));
-    Part *part = a ? &a->of[dual_index(v)] : NULL;
-    if (part && !part_box(s, part)) return false;
-    if (part && part->form == SUM_OBJECT) g = part->sum;
-  }
-  return sweep_leaf(walk, type, v, bits, g, out);
-}
-
 static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
   Session *s = w->s;
   int n = type->count, made = 0;
@@ -602,7 +601,7 @@ static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
   bool ok = fields && types;
   if (!ok) vm_out_of_memory(s);
   Walk walk = {.s = s,
-               .leaf = leaf_adjoint,
+               .leaf = sweep_leaf,
                .dual = w->dual,
                .all_leaves = true,
                .data = w};

@@ -50,7 +50,7 @@ typedef struct Sweep {
   uint64_t run; /* whose records it goes through */
   int known;    /* what they keep of levels beyond is constant (tape_known) */
   bool dual;    /* the code that sweeps is differentiated itself */
-  bool forward; /* the seeds are tangents of inputs */
+  bool forward; /* it deals with tangents, not adjoints, and sweeps nothing */
   const Word *pc;
   Value *window; /* for the arguments of rules: RULE_ARGS_MOST and 4 more */
   const OpSite *site;    /* whose derivative is under way; NULL: of none */
@@ -131,10 +131,10 @@ bool sweep_rest(Sweep *w, bool last);
  * adjoint `g` of the result, which it takes; NULL: zeros.  False after a fault.
  */
 bool sweep_operand(Sweep *w, Cell *record, int i, Value g, Value *out);
-/* A leaf of a derivative, where a walk has come to leaf `v` of what the
- * derivative is of: `g`, or zeros of the shape of `v` where `g` is NULL. */
-bool sweep_leaf(Walk *walk, const Type *type, Value v, bool bits, Value g,
-                Value *out);
+/* For a walk over what a derivative is of, whose `data` is a Sweep: the adjoint
+ * that the sweep has found for a leaf, or with `forward` the leaf's tangent;
+ * zeros where there is none. */
+bool sweep_leaf(Walk *walk, const Type *type, Value v, bool bits, Value *out);
 /* Has the operator of this record a derivative? */
 bool sweep_can(Cell *record);
 /* Raises why it has none.  Always false. */

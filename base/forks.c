@@ -86,7 +86,9 @@ void fork_guard(ForkGuard *g, pthread_mutex_t *lock, unsigned ways) {
   pthread_mutex_unlock(&list_lock);
 }
 
-/* Who has the list's lock knows that no fork is under way. */
+/* A thread that forks holds the list's lock together with those in the list. So
+ * a lock that is still taken while we hold the list's lock is taken by a thread
+ * that does not fork. */
 bool fork_guard_try(ForkGuard *g) {
   if (pthread_mutex_trylock(g->lock) == 0) return true;
   pthread_mutex_lock(&list_lock);

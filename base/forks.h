@@ -37,8 +37,8 @@ void fork_guard(ForkGuard *g, pthread_mutex_t *lock, unsigned ways);
  * made. */
 void fork_guard_done(ForkGuard *g);
 
-/* Takes the lock, or gives false: another thread has it.  A thread that forks
- * has all locks for a moment; its fork is waited for. */
+/* Takes the lock; false where another thread holds it.  A thread that forks
+ * holds every lock until the fork is done, for which this waits. */
 bool fork_guard_try(ForkGuard *g);
 
 /* Did another thread hold the lock when this process was forked? */

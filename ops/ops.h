@@ -246,7 +246,8 @@ static inline bool op_has_gradient(const OpInfo *op) {
   return !op->flat && !op->no_gradient && op->special == SPECIAL_NONE &&
          takes != TAKES_INT && takes != TAKES_BITS && takes != TAKES_BOOL;
 }
-/* Does the machine itself do it, and Relay has no like of it? */
+/* Is it an operator of this language alone, which our machine executes without
+ * a kernel?  Relay has none such: print, grad. */
 static inline bool op_is_own(const OpInfo *op) {
   return op->special != SPECIAL_NONE && !op_is_lowered(op);
 }

@@ -132,8 +132,7 @@ static const Expr *map_global(Relay *r, const Expr *e) {
   return rename_global(r, e);
 }
 
-/* Relay has no like of what our machine does itself: it prints, it
- * differentiates. */
+/* Refuses operators of this language that Relay lacks. */
 static void check_operator(Relay *r, const Expr *e) {
   bool dyn;
   OpId op = op_find(e->name->text, &dyn);

@@ -115,7 +115,7 @@ static bool is_diagonal(Cell *r, const Value *outs) {
   return true;
 }
 
-/* The sum of what the operands give. */
+/* Adds up the products of J and the tangent, over the operands that vary. */
 static bool add_diagonals(Sweep *w, Cell *r, Part *sum) {
   Session *s = w->s;
   Value *f = cell_fields(r);
@@ -194,8 +194,8 @@ static Value *window_above(Session *s, bool *entered) {
   return window;
 }
 
-/* What is in the scratch arena is the operator's that takes the step; those of
- * the rule have another. */
+/* The operator whose step this is still needs what it has in the scratch arena,
+ * so the operators of the rule get another arena. */
 Cell *forward_step(Session *s, Cell *r, int m, const Value *outs) {
   Cell *other = without_derivative(r), *made = NULL;
   if (other) {

@@ -50,7 +50,7 @@ typedef struct Sweep {
   uint64_t run; /* whose records it goes through */
   int known;    /* what they keep of levels beyond is constant (tape_known) */
   bool dual;    /* the code that sweeps is differentiated itself */
-  bool forward; /* it deals with tangents, not adjoints, and sweeps nothing */
+  bool forward; /* no sweep: tangents of a forward run are set or read */
   const Word *pc;
   Value *window; /* for the arguments of rules: RULE_ARGS_MOST and 4 more */
   const OpSite *site;    /* whose derivative is under way; NULL: of none */

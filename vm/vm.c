@@ -592,7 +592,7 @@ dispatch:
     CASE(part) : SLOW(vm_part(s, pc));
     NEXT(2);
     CASE(dual_op) : SLOW(vm_dual_op(s, pc));
-    fp = s->frame_top; /* a forward run's loops may have moved the frames */
+    fp = s->frame_top; /* rules of a forward run may have moved the frames */
     NEXT(SITE_UNITS(OpSite));
     CASE(stretch_fits) : A = of_bool(vm_stretch_fits(s, R, pc));
     NEXT(2 + register_units(pc->b));

@@ -14,11 +14,12 @@
  *
  *   grad(f)    fn (x...): the same with an adjoint of one
  *   jvp(f, x, t)
- *     begin    as above, but what is recorded are tangents (vm/forward.c)
+ *     begin    as above, but records have tangents, and no operands
+ *              (vm/forward.c)
  *     along    the tangents of the inputs are t
  *     apply    f, as differentiated code
  *     end      the value without its record
- *     tangent  what the record has */
+ *     tangent  the tangent in that record */
 #include "bytecode/lower/lower.h"
 
 /* --- Registers ------------------------------------------------------------ */

@@ -231,8 +231,7 @@ static void test_arrays(void **state) {
               "def @t(%x: Tensor[(2, 3), float32], %k: float32) {\n"
               "  transpose(%x) * %k\n"
               "}\n"
-              "def @pair(%x: int32) { (%x, %x) }\n"
-              "def @v(%x: Tensor[(2, 3), float32]) { transpose(%x) }\n");
+              "def @pair(%x: int32) { (%x, %x) }\n");
   float in[] = {6, 5, 4, 3, 2, 1, 0}, two = 2, room[6];
   static const float out[] = {2, 8, 4, 10, 6, 12};
   /* 1 2 3; 4 5 6 lies backwards. */
@@ -299,6 +298,20 @@ static void test_arrays(void **state) {
                    RLY_MISUSE);
   assert_null(rest);
   assert_true(room[0] == -1);
+  guest_end(&g);
+}
+
+/* A value of a host's array borrows the elements, or copies them. */
+static void test_values_of_arrays(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL,
+              "def @v(%x: Tensor[(2, 3), float32]) { transpose(%x) }\n");
+  rly_session *s = g.session;
+  float in[] = {6, 5, 4, 3, 2, 1, 0};
+  int32_t n = 7;
+  const rly_array number = {.data = &n, .dtype = "int32"};
+  rly_array seen;
   /* Borrowed until the last value that shows them goes. */
   int released = 0;
   rly_array turned = {.data = in,
@@ -330,6 +343,15 @@ static void test_arrays(void **state) {
   assert_true(rly_value_array(x, &seen));
   assert_true(((const float *)seen.data)[seen.strided ? 2 : 1] == in[2]);
   rly_value_free(x);
+  guest_end(&g);
+}
+
+/* Bytes that are no booleans are refused, where the array shows them. */
+static void test_booleans_of_arrays(void **state) {
+  (void)state;
+  Guest g;
+  guest_start(&g, NULL, "");
+  rly_session *s = g.session;
   static const uint8_t bits[] = {1, 2, 0};
   const rly_array odd = {.data = (void *)bits,
                          .dtype = "bool",
@@ -344,7 +366,9 @@ static void test_arrays(void **state) {
                           .shape = {2},
                           .strides = {2}};
   assert_null(rly_value_of_array(s, &odd, NULL, NULL));
-  rly_value_free(rly_value_of_array(s, &even, NULL, NULL));
+  rly_value *v = rly_value_of_array(s, &even, NULL, NULL);
+  assert_non_null(v);
+  rly_value_free(v);
   guest_end(&g);
 }
 
@@ -1693,6 +1717,8 @@ int main(void) {
       cmocka_unit_test(test_types),
       cmocka_unit_test(test_elements),
       cmocka_unit_test(test_arrays),
+      cmocka_unit_test(test_values_of_arrays),
+      cmocka_unit_test(test_booleans_of_arrays),
       cmocka_unit_test(test_layout),
       cmocka_unit_test(test_value_call),
       cmocka_unit_test(test_steps),

@@ -339,8 +339,9 @@ static rly_status run_repeated(Host *h, const rly_function *entry) {
   return status;
 }
 
-/* The prompt follows the program even where a param has no value: an entry that
- * needs the value is then refused. */
+/* The prompt follows a program that has failed, too, for a look at what it had
+ * computed, and one of which a param has no value: an entry that needs the
+ * value is then refused.  What the program ended with stays the exit status. */
 static int run_interactive(Host *h, const rly_function *entry, bool bound) {
   rly_session *s = host_session(h, true);
   if (!s) return EXIT_LIMIT;
@@ -348,9 +349,9 @@ static int run_interactive(Host *h, const rly_function *entry, bool bound) {
   if (bound) status = run_once(h, s, entry, true);
   else rly_session_skip(s);
   host_report(h);
-  int code =
-      status == RLY_OK ? repl_loop(h, s, true, NULL) : exit_status(status);
+  int code = repl_loop(h, s, true, NULL);
   rly_status ended = host_session_free(h, s);
+  if (status != RLY_OK) return exit_status(status);
   return code ? code : exit_status(ended);
 }
 

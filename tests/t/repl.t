@@ -315,6 +315,17 @@ SKIP: {
   line('%s', qr/^11$/m, 'and has its names');
   type("\x04");
   ends(0, 'and leaves');
+
+  my $broken = spew(scratch('broken.rly'),
+                    "let %s = 11;\nlet %t = %s / 0;\nprint(%s);\n");
+  start('run', '-i', $broken);
+  expect(qr/error\[E0602\].*^rly> $/ms, 'run -i: a script that fails');
+  line('%s', qr/^11$/m, '... leaves what it had computed');
+  line('%t', qr/error\[E0108\]/, '... and nothing else');
+  line('%s + 1', qr/\n12\r?\n/, '... and none of its items runs again');
+  unlike($raw, qr/\n11\r?\n.*\n11\r?\n/s, '... those after it neither');
+  type("\x04");
+  ends(2, '... and fails in the end');
 }
 
 # Results have names: the newest that was reached is %it.

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -125,6 +126,33 @@ static int open_file(Server *s, char *path, size_t room, struct stat *is) {
   return -1;
 }
 
+/* What a request's field says, up to its end; NULL: it has none of this name,
+ * which is given with its colon. */
+static const char *field(const char *request, const char *name) {
+  size_t len = strlen(name);
+  for (const char *line = request; (line = strstr(line, "\r\n"));) {
+    line += strlen("\r\n");
+    if (!strncasecmp(line, name, len))
+      return line + len + strspn(line + len, " \t");
+  }
+  return NULL;
+}
+
+/* Does the request mean this machine?  A page from elsewhere whose name has
+ * been made to lead here (DNS rebinding) would otherwise read the folder: its
+ * browser takes the answers for that page's own.  Only programs that are no
+ * browsers leave the field out. */
+static bool is_for_here(const char *request) {
+  static const char *const names[] = {"127.0.0.1", "localhost"};
+  const char *host = field(request, "Host:");
+  if (!host) return true;
+  size_t len = strcspn(host, ": \t\r");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (len == strlen(names[i]) && !strncasecmp(host, names[i], len))
+      return true;
+  return false;
+}
+
 /* The request's lines are in `text`: "GET /book/index.html HTTP/1.1", fields.
  */
 static void answer(Server *s, Visitor *v) {
@@ -138,6 +166,7 @@ static void answer(Server *s, Visitor *v) {
   struct stat is;
   if (!head && strcmp(method, "GET"))
     answer_refused(v, "405 Method Not Allowed");
+  else if (!is_for_here(v->text)) answer_refused(v, "421 Misdirected Request");
   else if (!decode(target)) answer_refused(v, "400 Bad Request");
   else if ((v->file = open_file(s, target, sizeof target, &is)) < 0)
     answer_refused(v, "404 Not Found");

@@ -39,7 +39,11 @@ sub answer {
   my ($first, @fields) = split /\r\n/, $head // '';
   return ($first // '', {map { /^(.*?): (.*)$/ } @fields}, $body);
 }
-sub get { return answer(connected(), "GET $_[0] HTTP/1.1\r\nHost: x\r\n\r\n") }
+sub get {
+  my ($path, $host) = @_;
+  $host //= "127.0.0.1:$port";
+  return answer(connected(), "GET $path HTTP/1.1\r\nHost: $host\r\n\r\n");
+}
 sub status { return (get(@_))[0] =~ s/^HTTP\S+ //r }
 
 my $silent = connected(); # and says nothing to the end
@@ -67,6 +71,12 @@ is((answer(connected(), "$_\r\n\r\n"))[0], 'HTTP/1.1 400 Bad Request', $_)
       "GET /\0 HTTP/1.1";
 is((answer(connected(), "POST / HTTP/1.1\r\n\r\n"))[0],
    'HTTP/1.1 405 Method Not Allowed', 'POST');
+is(status('/book/', $_), '200 OK', "a browser that asks $_")
+  for 'localhost', 'LOCALHOST:80', '127.0.0.1 ';
+is(status('/book/', $_), '421 Misdirected Request', "... or $_")
+  for 'evil.example', "evil.example:$port", 'localhost.evil.example', '127', '';
+is((answer(connected(), "GET /book/ HTTP/1.1\r\nA: b\r\nhOST:\tx\r\n\r\n"))[0],
+   'HTTP/1.1 421 Misdirected Request', 'a field in other letters');
 is((answer(connected(), 'GET /' . 'a' x 8186))[0],
    'HTTP/1.1 431 Request Header Fields Too Large', 'a request without an end');
 

@@ -126,9 +126,20 @@ enum {
 
 /* Returns false, and leaves *out unspecified, for a text that is no count. */
 bool read_count(const char *text, uint64_t *out);
-/* Sets the limit of `:limit NAME VALUE`, which takes what its flag takes:
- * `memory` and `max-memory` are --max-memory, `tape` and `tape-memory` are
- * --tape-memory.  False: there is no such limit, or it takes no such value. */
+
+/* A limit of runs, as `:limit` has it: `memory` is that of --max-memory, `tape`
+ * that of --tape-memory. */
+typedef struct Limit {
+  char name[16];
+  const char *takes; /* BYTES, N or SECONDS */
+  char value[32];    /* as text that `:limit` reads */
+} Limit;
+/* Limit number i, from 0 on, and what it is in `of`; false: there are no
+ * more. */
+bool limit_at(int i, const rly_options *of, Limit *out);
+/* Sets the limit of `:limit NAME VALUE`, which takes what its flag takes;
+ * NAME may be the flag's, as `max-memory` is.  False: there is no such limit,
+ * or it takes no such value. */
 bool read_limit(const char *name, const char *value, rly_options *to);
 /* Makes of limits that came from flags those that the library takes, where 0 is
  * none. */

@@ -264,8 +264,8 @@ static const ReplCommand table[] = {
     {"unwatch", 0, "[N]", watch_run_stop, "watch it, or all, no more",
      ":unwatch 1\n:unwatch"},
     {"limit", 0, "[WHAT N]", measure_limit,
-     "bound memory, depth, steps or timeout",
-     ":limit\n:limit memory 1G\n:limit timeout 5"},
+     "bound memory, depth, steps, time or a gradient's tape",
+     ":limit\n:limit memory 1G\n:limit timeout 5\n:limit tape none"},
     {"quit", 'q', "", run_quit, "leave", NULL},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };

@@ -192,23 +192,54 @@ void limits_plain(rly_options *o) {
   if (o->tape_memory == NO_LIMIT) o->tape_memory = 0;
 }
 
-/* Is `name` the flag's name without its `--`, or the first word of that without
- * `max-`?  Of --max-memory both `max-memory` and `memory` are. */
-static bool names_limit(const Flag *f, const char *name) {
+/* The row of limit number i; NULL: there are no more. */
+static const Flag *limit_flag(int i) {
+  for (const Flag *f = flags; f < flags + FLAG_COUNT; f++)
+    if (f->kind >= LIMIT_BYTES && f->kind <= LIMIT_SECONDS && i-- == 0)
+      return f;
+  return NULL;
+}
+
+static void *limit_of(const Flag *f, const rly_options *of) {
+  return (char *)of + (f->field - offsetof(Cli, limits));
+}
+
+/* The first word of the flag's name, behind `max-` if it begins so. */
+static void limit_name(const Flag *f, Limit *out) {
   const char *text = f->text + strlen("--");
-  if (!strcmp(text, name)) return true;
   if (!strncmp(text, "max-", 4)) text += 4;
-  size_t len = strcspn(text, "-");
-  return strlen(name) == len && !strncmp(text, name, len);
+  snprintf(out->name, sizeof out->name, "%.*s", (int)strcspn(text, "-"), text);
+}
+
+static void limit_value(const Flag *f, const void *at, Limit *out) {
+  char size[SIZE_TEXT];
+  const size_t room = sizeof out->value;
+  strcpy(out->value, "none");
+  if (f->kind == LIMIT_BYTES && *(const size_t *)at)
+    snprintf(out->value, room, "%s", size_text(*(const size_t *)at, size));
+  else if (f->kind == LIMIT_COUNT && *(const uint64_t *)at)
+    snprintf(out->value, room, "%llu",
+             (unsigned long long)*(const uint64_t *)at);
+  else if (f->kind == LIMIT_SECONDS && *(const double *)at > 0)
+    snprintf(out->value, room, "%g", *(const double *)at);
+}
+
+bool limit_at(int i, const rly_options *of, Limit *out) {
+  const Flag *f = limit_flag(i);
+  if (!f) return false;
+  limit_name(f, out);
+  out->takes = f->value;
+  limit_value(f, limit_of(f, of), out);
+  return true;
 }
 
 bool read_limit(const char *name, const char *value, rly_options *to) {
-  for (int i = 0; i < FLAG_COUNT; i++) {
-    const Flag *f = &flags[i];
-    if (f->kind < LIMIT_BYTES || f->kind > LIMIT_SECONDS) continue;
-    if (!names_limit(f, name)) continue;
-    void *at = (char *)to + (f->field - offsetof(Cli, limits));
-    bool read = store_limit(f->kind, at, value);
+  Limit limit;
+  for (int i = 0; limit_at(i, to, &limit); i++) {
+    const Flag *f = limit_flag(i);
+    if (strcmp(limit.name, name) && strcmp(f->text + strlen("--"), name))
+      continue;
+    bool read = store_limit(f->kind, limit_of(f, to), value);
     limits_plain(to);
     return read;
   }

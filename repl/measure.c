@@ -91,19 +91,21 @@ void measure_profile(Repl *r, const char *items) {
 
 /* --- Limits ------------------------------------------------------------- */
 
-static void say_limits(Repl *r) {
-  rly_options now = {0};
-  rly_session_limits(r->session, &now);
-  char size[SIZE_TEXT];
-  repl_say(r, "memory %s\n",
-           now.max_memory ? size_text(now.max_memory, size) : "none");
-  repl_say(r, "depth %llu\n", (unsigned long long)now.max_depth);
-  if (now.max_steps)
-    repl_say(r, "steps %llu\n", (unsigned long long)now.max_steps);
-  else repl_say(r, "steps none\n");
-  repl_say(r, "tape %s\n",
-           now.tape_memory ? size_text(now.tape_memory, size) : "none");
-  repl_say(r, now.timeout > 0 ? "timeout %g\n" : "timeout none\n", now.timeout);
+static void say_limits(Repl *r, const rly_options *now) {
+  Limit limit;
+  for (int i = 0; limit_at(i, now, &limit); i++)
+    repl_say(r, "%s %s\n", limit.name, limit.value);
+}
+
+static void refuse_limit(const rly_options *now) {
+  char text[128];
+  Limit limit;
+  size_t len = 0;
+  *text = '\0';
+  for (int i = 0; limit_at(i, now, &limit) && len < sizeof text; i++)
+    len += (size_t)snprintf(text + len, sizeof text - len, "%s%s %s",
+                            i ? ", " : "", limit.name, limit.takes);
+  repl_refuse("limit", "takes one of %s, or `none` for its value", text);
 }
 
 /* The limits change as a whole: either the line was understood, or nothing
@@ -112,15 +114,13 @@ void measure_limit(Repl *r, const char *rest) {
   rly_options limits = {0};
   rly_session_limits(r->session, &limits);
   if (!*rest) {
-    say_limits(r);
+    say_limits(r, &limits);
     return;
   }
   if (!repl_may(r, "limit", "other limits")) return;
   char name[16], value[64];
   if (sscanf(rest, "%15s %63s", name, value) != 2 ||
       !read_limit(name, value, &limits))
-    repl_refuse("limit",
-                "takes memory BYTES, depth CALLS, steps N, tape BYTES or "
-                "timeout SECONDS, or `none` for one of them");
+    refuse_limit(&limits);
   else rly_session_set_limits(r->session, &limits);
 }

@@ -48,18 +48,30 @@ static bool is_first_word(const Cursor *at, const char *command) {
          name + len + strspn(name + len, " ") == at->text + at->start;
 }
 
+static void offer_settings(Begun *b) {
+  const char *setting;
+  for (int i = 0; (setting = settings_name(i)); i++) offer_command(b, setting);
+}
+
+static void offer_limits(Begun *b) {
+  Limit limit;
+  for (int i = 0; limit_at(i, &(rly_options){0}, &limit); i++)
+    offer_command(b, limit.name);
+}
+
 void words_offer(const Repl *r, const Cursor *at, Offer offer, void *data) {
   Begun b = {at->text + at->start, offer, data};
-  const char *setting;
+  bool named = *b.word == '@' || *b.word == '%';
   if (*b.word == ':') {
     repl_each_command(r, offer_command, &b);
-    return;
+  } else if (is_first_word(at, "set") && !named) {
+    offer_settings(&b);
+  } else if (is_command(at, "limit")) {
+    if (is_first_word(at, "limit")) offer_limits(&b);
+  } else if (is_command(at, "doc help ops")) {
+    if (is_first_word(at, "help")) repl_each_command(r, offer_bare_command, &b);
+    complete_operators(at, offer, data);
+  } else {
+    complete_words(r->host->program, at, offer, data);
   }
-  if (is_first_word(at, "help")) repl_each_command(r, offer_bare_command, &b);
-  bool sets = is_first_word(at, "set") && *b.word != '@' && *b.word != '%';
-  for (int i = 0; sets && (setting = settings_name(i)); i++)
-    offer_command(&b, setting);
-  if (sets) return;
-  if (is_command(at, "doc help ops")) complete_operators(at, offer, data);
-  else complete_words(r->host->program, at, offer, data);
 }

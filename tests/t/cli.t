@@ -186,10 +186,10 @@ my @limited = qw(--max-memory 1M --tape-memory 1M --max-steps 5 --timeout 9
                  --max-depth 7);
 my @unlimited = map { /^--/ ? ($_, 'none') : () } @limited;
 gives(rly({in => ":limit\n"}, 'repl', @limited), 0,
-      "memory 1M\ndepth 7\nsteps 5\ntape 1M\ntimeout 9\n", '',
+      "memory 1M\ndepth 7\nsteps 5\ntimeout 9\ntape 1M\n", '',
       'limits of the command line');
 gives(rly({in => ":limit\n"}, 'repl', @limited, @unlimited), 0,
-      "memory none\ndepth 10000000\nsteps none\ntape none\ntimeout none\n", '',
+      "memory none\ndepth 10000000\nsteps none\ntimeout none\ntape none\n", '',
       'and none of them');
 my $wide = q(zeros(shape=[9999, 9999], dtype="int8"));
 for (qw(64m 64MB 64MiB 65536K 0.0625G 67108864 67108864B)) {

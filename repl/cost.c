@@ -10,6 +10,7 @@
 
 #include "lib/inside.h"
 #include "repl/repl.h"
+#include "repl/step.h"
 
 /* Moves of the machine between two questions are 1024: a few seconds. */
 enum { QUESTIONS_MOST = 4000 };
@@ -70,9 +71,11 @@ static bool by_shapes(Count *c, const Expr *e) {
     if (shapes.calls)
       repl_say(r, "functions are called %llu time%s\n",
                (unsigned long long)shapes.calls, shapes.calls == 1 ? "" : "s");
-    if (shapes.stopped)
-      repl_say(r, "stopped after %llu steps: what is counted is up to there\n",
-               (unsigned long long)step_count(m));
+    if (shapes.stopped) {
+      char steps[STEPS_TEXT];
+      repl_say(r, "stopped after %s: what is counted is up to there\n",
+               steps_text(step_count(m), steps));
+    }
     return true;
   }
   if (shapes.unknown)

@@ -271,14 +271,15 @@ static void say_limit(StepShow *w) {
 /* Says why the stepper stopped, unless the step itself shows it. */
 static void say_why(StepShow *w, StepStop stop) {
   Stepper *s = w->stepper;
+  char steps[STEPS_TEXT];
   switch (stop) {
     case STOP_BREAK:
       step_say(w, "stopped: breakpoint %s", stepper_stopped_by(s));
       break;
     case STOP_LIMIT: say_limit(w); break;
     case STOP_END:
-      step_say(w, "the end: nothing is left to do after %llu steps",
-               (unsigned long long)stepper_number(s));
+      step_say(w, "the end: nothing is left to do after %s",
+               steps_text(stepper_number(s), steps));
       break;
     case STOP_START:
       step_say(w, "the record begins here, at step %llu",

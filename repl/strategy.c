@@ -139,17 +139,19 @@ static void report(StepShow *show, const Seen *language, const Seen *other) {
   const Host *h = show->host;
   const char *name = step_strategy_name(other->strategy);
   size_t i = 0, n = language->events.len, k = other->events.len;
-  unsigned long long steps = other->steps, strict = language->steps;
+  bool whole = language->whole && other->whole;
+  char steps[STEPS_TEXT];
   while (i < n && i < k &&
          !strcmp(strbuf_text(&language->events.data[i].text),
                  strbuf_text(&other->events.data[i].text)))
     i++;
-  if (i == n && i == k && language->whole && other->whole) {
+  if (i == n && i == k && whole) {
     step_say(show,
-             "%s gives and prints what the language does, in %llu steps "
-             "instead of %llu",
-             name, steps, strict);
-  } else if (i == n || i == k ? !(language->whole && other->whole) : false) {
+             "%s gives and prints what the language does, in %s instead of "
+             "%llu",
+             name, steps_text(other->steps, steps),
+             (unsigned long long)language->steps);
+  } else if ((i == n || i == k) && !whole) {
     step_say(show, "up to step %d, %s gives and prints what the language does",
              STEPS_MOST, name);
   } else {

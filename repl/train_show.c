@@ -32,9 +32,14 @@ static void end_line(Training *t) {
   if (fflush(t->log) && !t->log_error) t->log_error = errno;
 }
 
-/* A log on stdout is looked at by host_finish(). */
+/* host_finish() tells of stdout, of which it cannot know why a line of the log
+ * was not written. */
 int train_log_close(Training *t, int status) {
-  if (!t->log || t->log == stdout) return status;
+  if (!t->log) return status;
+  if (t->log == stdout) {
+    if (!t->h->write_error) t->h->write_error = t->log_error;
+    return status;
+  }
   if (fclose(t->log) && !t->log_error) t->log_error = errno;
   if (!t->log_error) return status;
   fprintf(stderr, "rly: %s could not be written: %s\n", t->h->cli->log,

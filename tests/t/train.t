@@ -149,12 +149,17 @@ is(scalar @shown, 3, '... and nothing else');
 is_deeply($shown[0], {resumed => 12, steps => 600_000_000}, '... one resumed');
 is($shown[-1]{ended}, 'time limit', '... and for one that is late');
 SKIP: {
-  skip 'no device is always full here', 3 if !-c '/dev/full';
+  skip 'no device is always full here', 5 if !-c '/dev/full';
   my $full = train('full', '--epochs', 1, '--log', '/dev/full');
   is($full->{status}, 2, 'a log on a full disk');
   is($full->{err}, "rly: /dev/full could not be written: No space left on "
      . "device\n", '... is told of');
   ok(length weights('full'), '... and the weights are there');
+  my $lost = rly({out => '/dev/full'}, @train, '-o', scratch('lost'),
+                 '--epochs', 1, '--log', '-');
+  is($lost->{status}, 2, '... and on stdout');
+  like($lost->{err}, qr/^rly: output could not be written: No space left/m,
+       '... likewise');
 }
 
 # The first loss, by hand: of the first weights, at the first four examples.

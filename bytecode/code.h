@@ -129,6 +129,15 @@ typedef struct StretchRule {
   Function *plain, *dual; /* of the sweep; NULL: it gives nothing */
 } StretchRule;
 
+/* What gives the tangents of a stretch's results in a forward run in which
+ * these inputs vary. */
+typedef struct StretchForward {
+  struct StretchForward *next;
+  uint32_t varies; /* bit i: input i does */
+  StretchTangents tangents;
+  Function *plain; /* of these; NULL: there is none */
+} StretchForward;
+
 /* Operators of differentiated code that run one after the other as in other
  * code, and are recorded as one (lower/stretch.c).  The first inputs of the
  * stretch are floats, which may vary. */
@@ -140,7 +149,8 @@ typedef struct StretchSite {
   uint64_t saved_objects; /* bit i: value saved[i] is no scalar */
   Cell *none;             /* the record of a run in which nothing varies */
   Span span;
-  StretchRule *_Atomic rules; /* added to under the lock */
+  StretchRule *_Atomic rules; /* added to under the lock; so are */
+  StretchForward *_Atomic forwards;
 } StretchSite;
 
 /* A value of type `actual` must fit `expected`. */
@@ -321,6 +331,9 @@ int *site_groups(Arena *arena, const OpSite *site, int *count);
  * the program's (hold_shared); NULL: there is none that fits, or memory ran
  * out. */
 const StretchRule *stretch_rule(Code *c, StretchSite *site, StretchKey key);
+/* Likewise for a forward run; NULL: memory ran out. */
+const StretchForward *stretch_forward(Code *c, StretchSite *site,
+                                      uint32_t varies);
 
 /* Code that is being differentiated is an instance of its own, whose
  * environment is `dual`.  There a tensor of floats, a scalar too, is a counted

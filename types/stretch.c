@@ -1,4 +1,5 @@
-/* The reverse sweep of a stretch as a function.
+/* The reverse sweep of a stretch as a function, and, further down, its
+ * tangents.
  *
  *   y = tanh(x w' + b)          values: x 0, w 1, b 2; 3, 4, 5
  *   ---------------------------------------------------------
@@ -371,9 +372,10 @@ static const Expr *with_tuple(Writing *w, const Expr *body, const Name *name,
   return expr_map_end(&map);
 }
 
-/* The rule's body after lets of the parameters that it reads. */
+/* The rule's body after lets of the parameters that it reads, of which the last
+ * is the results' adjoint. */
 static const Expr *bind(Writing *w, const StretchOp *op, const Fn *rule,
-                        const Expr *body) {
+                        const Expr *body, const Expr *adjoint) {
   int named = rule->param_count - 2, n = 0, at = 0;
   int results[op->out_count + 1];
   Binding *lets = ARENA_ARRAY(w->arena, Binding, (size_t)op->group_count + 3);
@@ -388,7 +390,6 @@ static const Expr *bind(Writing *w, const StretchOp *op, const Fn *rule,
   }
   for (int i = 0; i < op->out_count; i++) results[i] = op->first + i;
   const Name *y = rule->params[named]->name, *g = rule->params[named + 1]->name;
-  const Expr *adjoint = result_adjoint(w, op);
   if (op->gives_tuple) {
     if (gradient_mentions(w->p->mem, body, y))
       body = with_tuple(w, body, y, group_value(w, op->out_count, results));
@@ -442,8 +443,10 @@ static bool has_adjoint(Writing *w, const StretchOp *op) {
   return has;
 }
 
-static bool add_op(Writing *w, const StretchOp *op) {
-  if (!has_adjoint(w, op)) return true;
+/* The body of the operator's rule for operands of these types, with the wanted
+ * fields alone.  NULL: it has no rule that fits, or memory ran out. */
+static const Expr *rule_for(Writing *w, const StretchOp *op, const bool *wanted,
+                            const Fn **rule) {
   Making m = {.p = w->p,
               .arena = w->arena,
               .item = gradient_rule(w->p, op->attrs->op),
@@ -451,37 +454,47 @@ static bool add_op(Writing *w, const StretchOp *op) {
               .count = op->group_count,
               .own = op->group_count};
   if (!m.item || m.item->expr->fn->param_count < op->group_count + 2)
-    return false;
+    return NULL;
   int results[op->out_count + 1];
   const Type **types =
       ARENA_ARRAY(w->arena, const Type *, (size_t)op->group_count + 3);
-  bool *wanted = ARENA_ARRAY(w->arena, bool, (size_t)op->group_count + 1);
-  if (!types || !wanted) return false;
+  if (!types) return NULL;
   for (int i = 0, at = 0; i < op->group_count;
-       at += group_fields(op->groups[i++])) {
+       at += group_fields(op->groups[i++]))
     types[i] = group_type(w, op->groups[i], op->operands + at);
-    for (int k = 0; k < group_fields(op->groups[i]); k++)
-      wanted[i] |= w->sums[op->operands[at + k]].depends;
-  }
   for (int i = 0; i < op->out_count; i++) results[i] = op->first + i;
   types[m.count] = types[m.count + 1] =
       group_type(w, op->gives_tuple ? op->out_count : -1, results);
   m.types = types;
   w->span = m.item->expr->span;
   const Expr *body = gradient_body(&m);
-  if (!body || m.unknown) return false;
-  body = prune(w, body, wanted);
-  const Expr *whole = bind(w, op, m.item->expr->fn, body);
+  if (!body || m.unknown) return NULL;
+  *rule = m.item->expr->fn;
+  return prune(w, body, wanted);
+}
+
+static bool add_op(Writing *w, const StretchOp *op) {
+  if (!has_adjoint(w, op)) return true;
+  bool *wanted = ARENA_ARRAY(w->arena, bool, (size_t)op->group_count + 1);
+  if (!wanted) return false;
+  for (int i = 0, at = 0; i < op->group_count;
+       at += group_fields(op->groups[i++]))
+    for (int k = 0; k < group_fields(op->groups[i]); k++)
+      wanted[i] |= w->sums[op->operands[at + k]].depends;
+  const Fn *rule;
+  const Expr *body = rule_for(w, op, wanted, &rule);
+  if (!body) return false;
+  const Expr *whole = bind(w, op, rule, body, result_adjoint(w, op));
   const Name *parts = put_let(w, "part", whole);
   return take_apart(w, op, body, local(w, parts));
 }
 
 /* --- The whole ------------------------------------------------------------ */
 
-static void mark_dependent(Writing *w, StretchKey key) {
+static void mark_dependent(Writing *w, uint32_t varies) {
   const Stretch *s = w->s;
   for (int i = 0; i < s->inputs && i < STRETCH_INPUTS; i++)
-    w->sums[i].depends = key.varies >> i & 1;
+    w->sums[i].depends = varies >> i & 1;
   for (int i = 0; i < s->op_count; i++) {
     const StretchOp *op = &s->ops[i];
     bool depends = false;
@@ -514,14 +527,19 @@ static void give_input(Writing *w, int i) {
   if (sum->name) give(w, i, PART_SUM, local(w, sum->name));
 }
 
+/* Sums of nothing so far; false without memory. */
+static bool start_sums(Writing *w, uint32_t varies) {
+  w->sums = ARENA_ARRAY(w->arena, Sum, (size_t)w->s->value_count + 1);
+  if (!w->sums) return false;
+  for (int i = 0; i < w->s->value_count; i++)
+    VEC_INIT(&w->sums[i].products, w->p->mem);
+  mark_dependent(w, varies);
+  return true;
+}
+
 static bool write_sweep(Writing *w, StretchKey key) {
   const Stretch *s = w->s;
-  size_t n = (size_t)s->value_count + 1;
-  w->sums = ARENA_ARRAY(w->arena, Sum, n);
-  if (!w->sums) return false;
-  for (int i = 0; i < s->value_count; i++)
-    VEC_INIT(&w->sums[i].products, w->p->mem);
-  mark_dependent(w, key);
+  if (!start_sums(w, key.varies)) return false;
   for (int i = 0; i < s->out_count; i++)
     if (key.outs >> i & 1 && w->sums[s->outs[i]].depends)
       w->sums[s->outs[i]].name = numbered(w, "adjoint", i);
@@ -559,22 +577,22 @@ static void add_param(Writing *w, Fn *fn, Var **params, const Name *name,
       var_new(w->arena, name, w->span, gradient_type(w->arena, type, w->span));
 }
 
-static Fn *sweep_fn(Writing *w, StretchKey key) {
+/* A function of the values that are read and of as many parameters more; the
+ * latter are still to be added.  NULL without memory. */
+static Fn *fn_of_reads(Writing *w, int more, Var ***params) {
   const Stretch *s = w->s;
   Fn *fn = ARENA_NEW(w->arena, Fn);
-  Var **params = ARENA_ARRAY(
-      w->arena, Var *, (size_t)(s->value_count + s->out_count + s->inputs + 1));
-  if (!params) return NULL;
-  *fn = (Fn){.params = params};
+  *params = ARENA_ARRAY(w->arena, Var *, (size_t)(s->value_count + more + 1));
+  if (!*params) return NULL;
+  *fn = (Fn){.params = *params};
   for (int i = 0; i < s->value_count; i++)
     if (w->reads[i])
-      add_param(w, fn, params, numbered(w, "value", i), s->types[i]);
-  for (int i = 0; i < s->out_count; i++)
-    if (key.outs >> i & 1)
-      add_param(w, fn, params, numbered(w, "adjoint", i), s->types[s->outs[i]]);
-  for (int i = 0; i < s->inputs && i < STRETCH_INPUTS; i++)
-    if (key.sums >> i & 1)
-      add_param(w, fn, params, numbered(w, "sum", i), s->types[i]);
+      add_param(w, fn, *params, numbered(w, "value", i), s->types[i]);
+  return fn;
+}
+
+/* With what is given as its result; NULL without memory. */
+static Fn *fn_done(Writing *w, Fn *fn) {
   const Expr *result =
       gradient_tuple(w->arena, w->span, (int)w->given.len,
                      arena_copy(w->arena, w->given.data,
@@ -586,8 +604,29 @@ static Fn *sweep_fn(Writing *w, StretchKey key) {
   return mem_exhausted(w->p->mem) ? NULL : fn;
 }
 
+/* A parameter for each bit, named after the stem and the input. */
+static void add_inputs(Writing *w, Fn *fn, Var **params, const char *stem,
+                       uint32_t bits) {
+  const Stretch *s = w->s;
+  for (int i = 0; i < s->inputs && i < STRETCH_INPUTS; i++)
+    if (bits >> i & 1)
+      add_param(w, fn, params, numbered(w, stem, i), s->types[i]);
+}
+
+static Fn *sweep_fn(Writing *w, StretchKey key) {
+  const Stretch *s = w->s;
+  Var **params;
+  Fn *fn = fn_of_reads(w, s->out_count + s->inputs, &params);
+  if (!fn) return NULL;
+  for (int i = 0; i < s->out_count; i++)
+    if (key.outs >> i & 1)
+      add_param(w, fn, params, numbered(w, "adjoint", i), s->types[s->outs[i]]);
+  add_inputs(w, fn, params, "sum", key.sums);
+  return fn_done(w, fn);
+}
+
 /* Checks the function as a text of the library of its own. */
-static const Global *check_sweep(Writing *w, Unit *unit, Fn *fn) {
+static const Global *check_fn(Writing *w, Unit *unit, Fn *fn) {
   Program *p = w->p;
   char name[40];
   snprintf(name, sizeof name, "gradient'%u", p->next_var_id);
@@ -614,7 +653,7 @@ bool types_stretch(Program *p, Arena *arena, const Stretch *s, StretchKey key,
   *out = (StretchSweep){.reads = reads};
   if (ok && w.parts.len) {
     Fn *fn = sweep_fn(&w, key);
-    out->function = fn ? check_sweep(&w, unit, fn) : NULL;
+    out->function = fn ? check_fn(&w, unit, fn) : NULL;
     out->part_count = (int)w.parts.len;
     out->parts =
         arena_copy(arena, w.parts.data, w.parts.len * sizeof *w.parts.data);
@@ -635,4 +674,77 @@ bool types_stretch_reads(Program *p, const Stretch *s, StretchKey key,
   writing_end(&w);
   arena_done(&arena);
   return ok;
+}
+
+/* --- Tangents ------------------------------------------------------------- */
+
+/* J of an element-wise operator is diagonal for an operand of the result's
+ * shape and dtype, and so the same as J': the rule gives the operand's part of
+ * the result's tangent, where it is told the operand's as the adjoint. */
+static bool add_tangents(Writing *w, const StretchOp *op) {
+  const Stretch *s = w->s;
+  const Type *y = s->types[op->first];
+  bool depends = false;
+  for (int i = 0; i < op->out_count; i++)
+    depends |= w->sums[op->first + i].depends;
+  if (!depends) return true;
+  if (!op_is_elementwise(op->attrs->op) || op->gives_tuple) return false;
+  bool *wanted = ARENA_ARRAY(w->arena, bool, (size_t)op->group_count + 1);
+  for (int i = 0; wanted && i < op->group_count; i++) {
+    if (op->groups[i] != GROUP_SINGLE) return false;
+    const Sum *operand = &w->sums[op->operands[i]];
+    const Type *x = s->types[op->operands[i]];
+    if (!operand->depends) continue;
+    if (x->dtype != y->dtype || !same_shape(x, y)) return false;
+    const Fn *rule;
+    wanted[i] = true;
+    const Expr *body = rule_for(w, op, wanted, &rule);
+    const Expr *written = body ? field_written(body, i) : NULL;
+    wanted[i] = false;
+    if (!written || written->kind == EX_TUPLE) return false;
+    const Expr *whole = bind(w, op, rule, body, local(w, operand->name));
+    const Name *parts = put_let(w, "part", whole);
+    add_sum(w, op->first, gradient_field(w->arena, local(w, parts), i));
+  }
+  return wanted;
+}
+
+static bool write_tangents(Writing *w, uint32_t varies, uint32_t *outs) {
+  const Stretch *s = w->s;
+  if (!start_sums(w, varies)) return false;
+  for (int i = 0; i < s->inputs && i < STRETCH_INPUTS; i++)
+    if (varies >> i & 1) w->sums[i].name = numbered(w, "tangent", i);
+  for (int i = 0; i < s->op_count; i++)
+    if (!add_tangents(w, &s->ops[i])) return false;
+  *outs = 0;
+  for (int i = 0; i < s->out_count; i++) {
+    const Sum *sum = &w->sums[s->outs[i]];
+    if (!sum->depends) continue;
+    *outs |= (uint32_t)1 << i;
+    VEC_PUSH(&w->given, local(w, sum->name));
+  }
+  return *outs && !mem_exhausted(w->p->mem);
+}
+
+bool types_stretch_tangents(Program *p, Arena *arena, const Stretch *s,
+                            uint32_t varies, StretchTangents *out) {
+  bool *reads = ARENA_ARRAY(arena, bool, (size_t)s->value_count + 1);
+  Unit *unit = unit_new(p, NULL);
+  DiagsMark mark = diags_mark(p->diags);
+  Writing w;
+  writing_start(&w, p, &unit->arena, s, reads);
+  *out = (StretchTangents){.reads = reads};
+  if (reads && write_tangents(&w, varies, &out->outs)) {
+    Var **params;
+    Fn *fn = fn_of_reads(&w, s->inputs, &params);
+    if (fn) add_inputs(&w, fn, params, "tangent", varies);
+    fn = fn ? fn_done(&w, fn) : NULL;
+    out->function = fn ? check_fn(&w, unit, fn) : NULL;
+  }
+  writing_end(&w);
+  if (!out->function) {
+    diags_return(p->diags, mark);
+    program_drop_unit(p, unit);
+  }
+  return !mem_exhausted(p->mem);
 }

@@ -1,6 +1,7 @@
-/* The reverse sweep of a stretch, which is operators that run one after the
- * other, as one function of the language.  Its rules are put into one another,
- * so that it is checked, fused and run like any other code. */
+/* The derivatives of a stretch, which is operators that run one after the
+ * other, as functions of the language: its reverse sweep, and its tangents.
+ * Their rules are put into one another, so that they are checked, fused and run
+ * like any other code. */
 #ifndef TYPES_STRETCH_H
 #define TYPES_STRETCH_H
 
@@ -74,5 +75,20 @@ bool types_stretch(Program *p, Arena *arena, const Stretch *s, StretchKey key,
 /* Marks in `reads` what the function would read, without making it. */
 bool types_stretch_reads(Program *p, const Stretch *s, StretchKey key,
                          bool *reads);
+
+/* The tangents of a stretch's results, as a function of the values that `reads`
+ * names and then of the tangents of the inputs that vary.  It gives a tuple of
+ * the tangents that `outs` has a bit for; the other results do not vary. */
+typedef struct StretchTangents {
+  const Global *function; /* NULL: there is none */
+  const bool *reads;
+  uint32_t outs;
+} StretchTangents;
+
+/* Made where all operators that vary are element-wise and their operands as
+ * large as the results.  Bit i of `varies`: input i does.  False: memory ran
+ * out.  Called as types_stretch() is. */
+bool types_stretch_tangents(Program *p, Arena *arena, const Stretch *s,
+                            uint32_t varies, StretchTangents *out);
 
 #endif

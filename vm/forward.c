@@ -12,12 +12,12 @@
  *
  * The operator's record is then replaced by one that has no operands, like an
  * input's, and has the tangents in the place of results.  A result that does
- * not vary has no record.
+ * not vary has no record.  Stretches of element-wise operators have one record.
  *
  * An operator without a derivative is no error until the value of the run
  * depends on it: its record stays what it is, and becomes the record of all
  * that depends on it. */
-#include "vm/checkpoint.h"
+#include "vm/stretch.h"
 
 /* --- Records ------------------------------------------------------------ */
 
@@ -222,6 +222,109 @@ Cell *forward_step(Session *s, Cell *r, int m, const Value *outs) {
   }
   obj_drop(&s->store, &r->obj);
   return made;
+}
+
+/* --- Stretches ------------------------------------------------------------
+ * Where the tangents of a stretch are a function of their own
+ * (types/stretch.h), its operators run as in other code, and then that
+ * function.  The record of the stretch has the tangents of the inputs in
+ * between. */
+
+static const StretchForward *forward_of(Session *s, StretchSite *site,
+                                        uint32_t varies) {
+  for (const StretchForward *f = atomic_load(&site->forwards); f; f = f->next)
+    if (f->varies == varies) return f;
+  Program *p = s->code->program;
+  p->hold_shared(p, true);
+  pthread_mutex_lock(&s->code->lock);
+  const StretchForward *f = stretch_forward(s->code, site, varies);
+  pthread_mutex_unlock(&s->code->lock);
+  p->hold_shared(p, false);
+  return f;
+}
+
+bool forward_stretch_fits(Session *s, StretchSite *site, uint32_t varies) {
+  if (!varies) return false;
+  const StretchForward *f = forward_of(s, site, varies);
+  return !f || f->plain;
+}
+
+Cell *forward_stretch_in(Session *s, StretchSite *site, const uint16_t *list,
+                         int level) {
+  int n = site->input_count, m = site->stretch->out_count;
+  Cell *r = record_of_inputs(s, level, n > m ? n : m);
+  uint32_t varies = 0;
+  for (int i = 0; r && i < n; i++) {
+    Value v = dual_active(s, s->regs[list[i]]);
+    if (!is_dual(v)) continue;
+    Value t = *tangent_of(dual_record(v), dual_index(v));
+    if (!t.obj) continue;
+    varies |= (uint32_t)1 << i;
+    obj_keep(t.obj);
+    set_field(r, RECORD_ARGS + i, t);
+  }
+  const StretchForward *f = r ? forward_of(s, site, varies) : NULL;
+  if (f && f->plain) return r;
+  if (r) obj_drop(&s->store, &r->obj);
+  return NULL;
+}
+
+/* What the function takes, of which the tangents leave the record. */
+static void put_inputs(Sweep *w, const StretchSite *site, const uint16_t *list,
+                       const StretchForward *f, Cell *r) {
+  Value *to = w->window;
+  for (int i = 0; i < site->saved_count; i++) {
+    if (!f->tangents.reads[site->saved[i]]) continue;
+    *to = w->s->regs[list[i]];
+    if (saved_is_counted(site, i)) obj_keep(to->obj);
+    to++;
+  }
+  for (int i = 0; i < site->input_count; i++) {
+    if (!(f->varies >> i & 1)) continue;
+    Value t = *tangent_of(r, (uint64_t)i);
+    clear_field(r, RECORD_ARGS + i);
+    *to++ = sweep_argument(w, site->stretch->types[i], t);
+  }
+}
+
+/* What it gives, into the record; false without memory. */
+static bool take_tangents(Session *s, const Stretch *stretch,
+                          const StretchForward *f, Cell *r) {
+  bool ok = true;
+  Given given;
+  given_start(s, f->plain, &given);
+  for (int k = 0; ok && k < stretch->out_count; k++) {
+    if (!(f->tangents.outs >> k & 1)) continue;
+    const Type *type = stretch->types[stretch->outs[k]];
+    Value t = given_next(&given);
+    if (type_is_scalar(type))
+      t.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, t);
+    ok = t.obj;
+    if (ok) set_field(r, RECORD_ARGS + k, t);
+  }
+  given_done(s, &given);
+  return ok || vm_out_of_memory(s);
+}
+
+bool forward_stretch_out(Session *s, StretchSite *site, const uint16_t *list,
+                         Cell *record) {
+  uint32_t varies = 0;
+  for (int i = 0; i < site->input_count; i++)
+    if (tangent_of(record, (uint64_t)i)->obj) varies |= (uint32_t)1 << i;
+  const StretchForward *f = forward_of(s, site, varies);
+  bool entered;
+  Value *window = window_above(s, &entered);
+  if (!window) return false;
+  Sweep w = sweep_here(s, record_level(record), false, window);
+  put_inputs(&w, site, list, f, record);
+  if (!sweep_invoke(&w, f->plain, window)) return false;
+  bool ok = take_tangents(s, site->stretch, f, record);
+  sweep_done(&w);
+  if (ok && entered) {
+    session_leave_segment(s);
+    s->frame_top--;
+  }
+  return ok;
 }
 
 /* --- The ends of a run --------------------------------------------------- */

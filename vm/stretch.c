@@ -51,38 +51,54 @@ static bool continues(const Session *s, const StretchSite *site,
   return r->obj.count == uses;
 }
 
+/* The tangent of an input in a forward run, if it has one; false: the operators
+ * between cannot go on with it. */
+static bool tangent_fits(Session *s, Value v, bool *varies) {
+  Value t;
+  if (!record_is_input(dual_record(v)) || !forward_tangent(s, v, &t))
+    return false;
+  *varies = t.obj;
+  return !t.obj || !is_dual(t);
+}
+
 /* The operators between run on plain values, so no operand may be of two
- * levels; in a forward run each has tangents; and since the adjoints of inputs
- * are added in turn, no two may be one. */
-static bool inputs_fit(const Session *s, const Value *regs,
-                       const uint16_t *list, int n) {
+ * levels, nor the tangent of one vary; and since the adjoints of inputs are
+ * added in turn, no two may be one. */
+static bool inputs_fit(Session *s, StretchSite *site, const Value *regs,
+                       const uint16_t *list) {
   int level = 0, count = 0;
+  uint32_t varying = 0;
   Value duals[STRETCH_INPUTS];
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < site->input_count; i++) {
     Value v = dual_active(s, regs[list[i]]);
+    bool varies = true;
     if (!is_dual(v)) continue;
-    if (is_dual(dual_primal(v)) || level_is_forward(s, dual_level(v)) ||
-        dual_index(v) > INDEX_MOST || (count > 0 && dual_level(v) != level))
+    if (is_dual(dual_primal(v)) || dual_index(v) > INDEX_MOST ||
+        (count > 0 && dual_level(v) != level))
       return false;
     for (int k = 0; k < count; k++)
       if (dual_record(duals[k]) == dual_record(v) &&
           dual_index(duals[k]) == dual_index(v))
         return false;
     level = dual_level(v);
+    if (level_is_forward(s, level) && !tangent_fits(s, v, &varies))
+      return false;
+    if (varies) varying |= (uint32_t)1 << i;
     duals[count++] = v;
   }
-  return true;
+  return count == 0 || !level_is_forward(s, level) ||
+         forward_stretch_fits(s, site, varying);
 }
 
 /* A step that continues others has inputs like theirs, which fitted. */
 bool stretch_fits(Session *s, const Value *regs, const Word *pc) {
-  const StretchSite *site = pc[1].data;
+  StretchSite *site = (StretchSite *)pc[1].data;
   const uint16_t *list = stretch_list(pc);
   s->continued = NULL;
   Cell *r = record_before(s, site, regs, list);
   const Cell *steps = r ? cell_fields(r)[RECORD_STEPS].cell : NULL;
   if (r && continues(s, site, regs, list, r, steps)) s->continued = r;
-  return (s->continued && steps) || inputs_fit(s, regs, list, (int)pc->b);
+  return (s->continued && steps) || inputs_fit(s, site, regs, list);
 }
 
 /* --- In ------------------------------------------------------------------- */
@@ -217,10 +233,12 @@ static Cell *record_of_step(Session *s, const StretchSite *site,
 
 /* The record of a run that begins here, or `none` where nothing varies; NULL:
  * memory ran out. */
-static Cell *record_begun(Session *s, const StretchSite *site,
-                          const uint16_t *list, int n) {
+static Cell *record_begun(Session *s, StretchSite *site, const uint16_t *list,
+                          int n) {
   int level = level_of(s, list, n);
   if (level == 0) return site->none;
+  if (level_is_forward(s, level))
+    return forward_stretch_in(s, site, list, level);
   if (checkpoint_blanks(s, level))
     return checkpoint_blank(s, level, site->stretch->out_count);
   Cell *r = record_new(s, site, level);
@@ -236,7 +254,7 @@ static Cell *record_begun(Session *s, const StretchSite *site,
 }
 
 bool stretch_in(Session *s, const Word *pc) {
-  const StretchSite *site = pc[1].data;
+  StretchSite *site = (StretchSite *)pc[1].data;
   const uint16_t *list = stretch_list(pc);
   Value *regs = s->regs;
   int n = (int)pc->b;
@@ -307,7 +325,7 @@ static void drop_saved(Session *s, const StretchSite *site,
 
 /* Results that fail to be made leave everything to the function. */
 bool stretch_out(Session *s, const Word *pc) {
-  const StretchSite *site = pc[1].data;
+  StretchSite *site = (StretchSite *)pc[1].data;
   const Stretch *stretch = site->stretch;
   const uint16_t *list = stretch_list(pc);
   const uint16_t *from = list + site->saved_count, *to = list + pc->b;
@@ -315,9 +333,12 @@ bool stretch_out(Session *s, const Word *pc) {
   Cell *r = record == site->none ? NULL : record;
   Value outs[STRETCH_OUTS];
   int made = 0, count = stretch->out_count;
+  bool forward = r && record_has_tangents(r);
+  if (forward && !forward_stretch_out(s, site, list, r)) return false;
   for (; made < count; made++) {
     const Type *type = stretch->types[stretch->outs[made]];
-    if (!wrap(s, type, s->regs[from[made]], r, made, &outs[made])) break;
+    Cell *of = forward && !forward_varies(r, made) ? NULL : r;
+    if (!wrap(s, type, s->regs[from[made]], of, made, &outs[made])) break;
   }
   if (r)
     cell_fields(r)[RECORD_ORDER].bits =
@@ -328,7 +349,7 @@ bool stretch_out(Session *s, const Word *pc) {
              outs[made]);
     return vm_out_of_memory(s);
   }
-  if (!r || record_is_blank(r)) drop_saved(s, site, list);
+  if (!r || forward || record_is_blank(r)) drop_saved(s, site, list);
   else save(s, site, list, r);
   for (int i = 0; i < count; i++) s->regs[to[i]] = outs[i];
   if (r) obj_drop(&s->store, &r->obj);

@@ -115,4 +115,60 @@ static inline bool saved_is_counted(const StretchSite *site, int i) {
   return site->saved_objects >> i & 1;
 }
 
+/* --- What a function for a stretch gives ---------------------------------- */
+
+/* What a rule gave: a tuple, or its fields, of which part i and those after are
+ * still to be taken. */
+typedef struct Given {
+  const Function *rule;
+  Cell *tuple; /* NULL: the fields are unboxed */
+  Value fields[RESULTS_MOST];
+  int taken;
+} Given;
+
+/* The rule's result, which is in s->left. */
+static inline void given_start(const Session *s, const Function *rule,
+                               Given *given) {
+  given->rule = rule;
+  given->taken = 0;
+  given->tuple = rule->result_count ? NULL : s->left[0].cell;
+  for (uint32_t i = 0; i < rule->result_count; i++)
+    given->fields[i] = s->left[i];
+}
+
+/* The next part: a reference, where it is an object. */
+static inline Value given_next(Given *given) {
+  int i = given->taken++;
+  if (!given->tuple) return given->fields[i];
+  Value v = cell_fields(given->tuple)[i];
+  if (cell_field_counted(given->tuple, (uint64_t)i)) obj_keep(v.obj);
+  return v;
+}
+
+/* What was not taken ends. */
+static inline void given_done(Session *s, Given *given) {
+  if (given->tuple) obj_drop(&s->store, &given->tuple->obj);
+  for (uint32_t i = (uint32_t)given->taken; i < given->rule->result_count; i++)
+    if (given->rule->result_counted[i])
+      obj_drop(&s->store, given->fields[i].obj);
+}
+
+/* --- Forward runs (forward.c) --------------------------------------------- */
+
+/* Has the stretch tangents of its own where these inputs vary?  True also where
+ * memory ran out. */
+bool forward_stretch_fits(Session *s, StretchSite *site, uint32_t varies);
+/* A record for the stretch that begins, with the tangents of its inputs; NULL:
+ * memory ran out. */
+Cell *forward_stretch_in(Session *s, StretchSite *site, const uint16_t *list,
+                         int level);
+/* Puts the results' tangents into the record, in the place of the inputs'.  The
+ * registers of what is saved are listed first.  False after a fault. */
+bool forward_stretch_out(Session *s, StretchSite *site, const uint16_t *list,
+                         Cell *record);
+/* Is it the record of a stretch in a forward run? */
+static inline bool record_has_tangents(const Cell *record) {
+  return record->obj.tag == RECORD_OF_OP;
+}
+
 #endif

@@ -256,41 +256,6 @@ static bool put_arguments(SweptStep *step, Value *window, int *count) {
   return true;
 }
 
-/* What a rule gave: a tuple, or its fields, of which part i and those after are
- * still to be taken. */
-typedef struct Given {
-  const Function *rule;
-  Cell *tuple; /* NULL: the fields are unboxed */
-  Value fields[RESULTS_MOST];
-  int taken;
-} Given;
-
-/* The rule's result, which is in s->left. */
-static void given_start(const Session *s, const Function *rule, Given *given) {
-  given->rule = rule;
-  given->taken = 0;
-  given->tuple = rule->result_count ? NULL : s->left[0].cell;
-  for (uint32_t i = 0; i < rule->result_count; i++)
-    given->fields[i] = s->left[i];
-}
-
-/* The next part: a reference, where it is an object. */
-static Value given_next(Given *given) {
-  int i = given->taken++;
-  if (!given->tuple) return given->fields[i];
-  Value v = cell_fields(given->tuple)[i];
-  if (cell_field_counted(given->tuple, (uint64_t)i)) obj_keep(v.obj);
-  return v;
-}
-
-/* What was not taken ends. */
-static void given_done(Session *s, Given *given) {
-  if (given->tuple) obj_drop(&s->store, &given->tuple->obj);
-  for (uint32_t i = (uint32_t)given->taken; i < given->rule->result_count; i++)
-    if (given->rule->result_counted[i])
-      obj_drop(&s->store, given->fields[i].obj);
-}
-
 /* Adds a part of the rule's result to an input's adjoint.  `types`: of the
  * result's fields. */
 static bool add_part(SweptStep *step, StretchPart part,

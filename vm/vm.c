@@ -599,6 +599,7 @@ dispatch:
     CASE(stretch_in) : SLOW(vm_stretch_in(s, pc));
     NEXT(2 + register_units((unsigned)pc->b + pc->c));
     CASE(stretch_out) : SLOW(vm_stretch_out(s, pc));
+    fp = s->frame_top; /* likewise */
     NEXT(2 + register_units((unsigned)pc->b + pc->c));
     CASE(dual_apply) : {
       Function *callee = vm_dual_function(s, R[pc->b + pc->c - 1].cell);

@@ -443,3 +443,36 @@ const StretchRule *stretch_rule(Code *c, StretchSite *site, StretchKey key) {
   atomic_store(&site->rules, rule);
   return rule;
 }
+
+/* Does a record keep all that the function reads? */
+static bool is_saved(const StretchSite *site, const bool *reads) {
+  const Stretch *s = site->stretch;
+  int at = 0;
+  for (int v = 0; v < s->value_count; v++) {
+    bool saved = at < site->saved_count && site->saved[at] == v;
+    if (reads[v] && !saved) return false;
+    at += saved;
+  }
+  return true;
+}
+
+const StretchForward *stretch_forward(Code *c, StretchSite *site,
+                                      uint32_t varies) {
+  StretchForward *f = atomic_load(&site->forwards);
+  for (; f; f = f->next)
+    if (f->varies == varies) return f;
+  f = ARENA_NEW(&c->arena, StretchForward);
+  *f = (StretchForward){.varies = varies, .next = atomic_load(&site->forwards)};
+  StretchTangents *t = &f->tangents;
+  if (!types_stretch_tangents(c->program, &c->arena, site->stretch, varies, t))
+    return NULL;
+  if (t->function && is_saved(site, t->reads)) {
+    Env *plain = ARENA_NEW(&c->arena, Env);
+    *plain = (Env){0};
+    Function *of = code_global(c, t->function, plain, false);
+    f->plain = code_unboxed(c, code_owning(c, of));
+  }
+  if (mem_exhausted(c->program->mem) || mem_exhausted(c->mem)) return NULL;
+  atomic_store(&site->forwards, f);
+  return f;
+}

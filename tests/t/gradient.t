@@ -126,5 +126,7 @@ cmp_ok($short, '>', 20000 * 8, 'a tape keeps a number of each step');
 cmp_ok(abs($long - 2 * $short), '<', 0.1 * $long, 'and twice of twice as many');
 is(stat_of('peak bytes', '@slope', 20000), stat_of('peak bytes', '@slope', 200),
    'jvp takes as much memory for many steps as for few');
+cmp_ok(stat_of('buffers', '@slope', 20000), '<', 1.5 * 20000,
+       '... and makes a tangent of what a step gives, not of its operators');
 
 done_testing();

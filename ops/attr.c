@@ -168,6 +168,12 @@ int attrs_operand_count(const Attrs *attrs) {
   return count;
 }
 
+bool attrs_have_operand(const Attrs *attrs, int i) {
+  for (int k = 0; k < attrs->op->attr_count; k++)
+    if (attrs->values[k].operand == i) return true;
+  return false;
+}
+
 /* n values that only the run will know; NULL when memory runs out. */
 static const Dim *unknown_dims(Arena *arena, int64_t n) {
   Dim *dims = ARENA_ARRAY(arena, Dim, (size_t)n);

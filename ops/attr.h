@@ -149,6 +149,9 @@ static inline int attr_axis(const Attrs *attrs, AttrName name, int rank) {
 /* Which of the row's words the attribute is, from 0; -1: none of them. */
 int attr_word(const Attrs *attrs, AttrName name);
 
+/* Does operand i of the call hold an attribute? */
+bool attrs_have_operand(const Attrs *attrs, int i);
+
 const char *attr_name_text(AttrName name);
 AttrName attr_name_find(const char *text); /* ATTR_COUNT: no such name */
 

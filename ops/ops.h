@@ -74,6 +74,16 @@ typedef enum OpView {
   VIEW_ROW,     /* along `axis`, what lies at an index: operand 1 */
 } OpView;
 
+/* In which of its operands of floats an operator is linear, so that it gives
+ * the tangents of its results itself: op_linear() tells it of a call. */
+typedef enum OpLinear {
+  LINEAR_NOT,      /* or forward runs do not ask */
+  LINEAR_TOGETHER, /* in all at once: op(x', y') */
+  LINEAR_ROWS, /* likewise, unless attribute `mode` combines what is set with
+                  what was there otherwise than by a sum */
+  LINEAR_EACH, /* in each while the others stay: op(x', y) + op(x, y') */
+} OpLinear;
+
 /* Connectives, which lowering turns into jumps. */
 typedef enum OpLogic { LOGIC_NONE, LOGIC_AND, LOGIC_OR, LOGIC_NOT } OpLogic;
 
@@ -183,6 +193,7 @@ typedef struct OpInfo {
   OpFlops flops;
   OpFails fails;
   OpView view;
+  OpLinear linear;
   OpLogic logic;
   OpSpecial special;
   OpRelay relay;
@@ -222,6 +233,8 @@ static inline const char *op_last_part(const char *name) {
  * (refused.def); NULL: Relay has none of that name, or it is in the table. */
 const char *op_refused(const char *name);
 static inline const OpInfo *op_info(int id) { return &op_table[id]; }
+/* As the row's `linear`, of a call with these attributes; never LINEAR_ROWS. */
+OpLinear op_linear(const Attrs *attrs);
 static inline OpId op_id(const OpInfo *op) { return (OpId)(op - op_table); }
 static inline const RuleInfo *op_rule(const OpInfo *op) {
   return rule_table[op->rule];

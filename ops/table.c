@@ -165,3 +165,10 @@ OpId op_find(const char *name, bool *dyn) {
   if (!e->name || (*dyn && !op_table[e->op].dyn)) return OP_COUNT;
   return (OpId)e->op;
 }
+
+OpLinear op_linear(const Attrs *attrs) {
+  enum { ADD = 1 }; /* the words of `mode` begin with `update` and `add` */
+  OpLinear linear = attrs->op->linear;
+  if (linear != LINEAR_ROWS) return linear;
+  return attr_word(attrs, ATTR_mode) <= ADD ? LINEAR_TOGETHER : LINEAR_NOT;
+}

@@ -678,35 +678,103 @@ bool types_stretch_reads(Program *p, const Stretch *s, StretchKey key,
 
 /* --- Tangents ------------------------------------------------------------- */
 
+/* The tangent of value `v`, zeros where it does not vary; of integers `v`. */
+static const Expr *tangent_of(Writing *w, int v) {
+  const Sum *sum = &w->sums[v];
+  if (sum->depends) return local(w, sum->name);
+  bool is_float = dtype_is_float((DType)w->s->types[v]->dtype);
+  return is_float ? zeros_like(w, value(w, v)) : value(w, v);
+}
+
+/* The operator on tangents: of all its operands, or with `only` of that one,
+ * counted from 0 with tuples flattened, and on the values of the others.  NULL:
+ * it has computed attributes. */
+enum { ALL = -1 };
+static const Expr *call_on_tangents(Writing *w, const StretchOp *op, int only) {
+  const Expr **args =
+      ARENA_ARRAY(w->arena, const Expr *, (size_t)op->group_count + 1);
+  if (!args || attrs_have_operands(op->attrs)) return NULL;
+  for (int i = 0, at = 0; i < op->group_count; i++) {
+    int n = group_fields(op->groups[i]);
+    const Expr **fields = ARENA_ARRAY(w->arena, const Expr *, (size_t)n + 1);
+    if (!fields) return NULL;
+    for (int k = 0; k < n; k++, at++)
+      fields[k] = only == ALL || only == at ? tangent_of(w, op->operands[at])
+                                            : value(w, op->operands[at]);
+    args[i] = op->groups[i] == GROUP_SINGLE
+                  ? fields[0]
+                  : gradient_tuple(w->arena, w->span, n, fields);
+  }
+  Expr *call = call_of(w, op_id(op->attrs->op), op->group_count, args, 0, NULL);
+  call->call.bound = op->attrs;
+  call->call.attr_count = types_written_attrs(w->arena, w->p->names, call,
+                                              &call->call.attrs, &call->count);
+  call->call.bound = NULL;
+  return call;
+}
+
+/* A linear operator gives the tangents of its results itself. */
+static bool add_linear(Writing *w, const StretchOp *op, OpLinear linear) {
+  if (linear == LINEAR_EACH) {
+    for (int i = 0; i < op->operand_count; i++) {
+      if (!w->sums[op->operands[i]].depends) continue;
+      const Expr *call = call_on_tangents(w, op, i);
+      if (!call) return false;
+      add_sum(w, op->first, call);
+    }
+    return true;
+  }
+  const Expr *call = call_on_tangents(w, op, ALL);
+  if (!call) return false;
+  const Name *whole = put_let(w, "part", call);
+  for (int k = 0; k < op->out_count; k++)
+    w->sums[op->first + k].name =
+        op->gives_tuple
+            ? put_let(w, "d", gradient_field(w->arena, local(w, whole), k))
+            : whole;
+  return true;
+}
+
 /* J of an element-wise operator is diagonal for an operand of the result's
- * shape and dtype, and so the same as J': the rule gives the operand's part of
- * the result's tangent, where it is told the operand's as the adjoint. */
-static bool add_tangents(Writing *w, const StretchOp *op) {
-  const Stretch *s = w->s;
-  const Type *y = s->types[op->first];
-  bool depends = false;
-  for (int i = 0; i < op->out_count; i++)
-    depends |= w->sums[op->first + i].depends;
-  if (!depends) return true;
+ * shape and dtype, and so the same as J'. */
+static bool is_diagonal(const Writing *w, const StretchOp *op) {
+  const Type *y = w->s->types[op->first];
   if (!op_is_elementwise(op->attrs->op) || op->gives_tuple) return false;
+  for (int i = 0; i < op->operand_count; i++) {
+    const Type *x = w->s->types[op->operands[i]];
+    bool alike = x->dtype == y->dtype && same_shape(x, y);
+    if (w->sums[op->operands[i]].depends && !alike) return false;
+  }
+  return op->operand_count == op->group_count;
+}
+
+/* There the rule gives each operand's part of the result's tangent, where it is
+ * told the operand's as the adjoint. */
+static bool add_diagonals(Writing *w, const StretchOp *op) {
   bool *wanted = ARENA_ARRAY(w->arena, bool, (size_t)op->group_count + 1);
   for (int i = 0; wanted && i < op->group_count; i++) {
-    if (op->groups[i] != GROUP_SINGLE) return false;
-    const Sum *operand = &w->sums[op->operands[i]];
-    const Type *x = s->types[op->operands[i]];
-    if (!operand->depends) continue;
-    if (x->dtype != y->dtype || !same_shape(x, y)) return false;
+    if (!w->sums[op->operands[i]].depends) continue;
     const Fn *rule;
     wanted[i] = true;
     const Expr *body = rule_for(w, op, wanted, &rule);
     const Expr *written = body ? field_written(body, i) : NULL;
     wanted[i] = false;
     if (!written || written->kind == EX_TUPLE) return false;
-    const Expr *whole = bind(w, op, rule, body, local(w, operand->name));
+    const Expr *whole = bind(w, op, rule, body, tangent_of(w, op->operands[i]));
     const Name *parts = put_let(w, "part", whole);
     add_sum(w, op->first, gradient_field(w->arena, local(w, parts), i));
   }
   return wanted;
+}
+
+static bool add_tangents(Writing *w, const StretchOp *op) {
+  bool depends = false;
+  for (int i = 0; i < op->out_count; i++)
+    depends |= w->sums[op->first + i].depends;
+  if (!depends) return true;
+  if (is_diagonal(w, op)) return add_diagonals(w, op);
+  OpLinear linear = op_linear(op->attrs);
+  return linear != LINEAR_NOT && add_linear(w, op, linear);
 }
 
 static bool write_tangents(Writing *w, uint32_t varies, uint32_t *outs) {

@@ -85,8 +85,8 @@ typedef struct StretchTangents {
   uint32_t outs;
 } StretchTangents;
 
-/* Made where all operators that vary are element-wise and their operands as
- * large as the results.  Bit i of `varies`: input i does.  False: memory ran
+/* Made where all operators that vary are linear, or element-wise with operands
+ * as large as the results.  Bit i of `varies`: input i does.  False: memory ran
  * out.  Called as types_stretch() is. */
 bool types_stretch_tangents(Program *p, Arena *arena, const Stretch *s,
                             uint32_t varies, StretchTangents *out);

@@ -178,6 +178,11 @@ static Cell *record_op(Session *s, const OpSite *site, int level, int n,
                        const Value *own, const Value *under, int m,
                        const Value *outs) {
   bool blank = checkpoint_blanks(s, level);
+  bool forward = level_is_forward(s, level);
+  Cell *made;
+  if (forward &&
+      forward_directly(s, site, level, n, own, under, m, outs, &made))
+    return made;
   const struct Derivative *d =
       blank ? NULL : derivative_of(s, site, n, under, m, outs);
   if (!blank && !d) return NULL;
@@ -193,7 +198,7 @@ static Cell *record_op(Session *s, const OpSite *site, int level, int n,
     f[RECORD_ARGS + n + i].bits = dual_index(own[i]);
   }
   keep_values(d, r, n, under, m, outs);
-  return level_is_forward(s, level) ? forward_step(s, r, m, outs) : r;
+  return forward ? forward_step(s, r, n, own, m, outs) : r;
 }
 
 /* Floats among the results that vary become Duals of the record's.  False
@@ -842,7 +847,8 @@ static Cell *forward_custom(Session *s, const Type *type, uint64_t outs,
                             Value y, Cell *record) {
   Leaves leaves = {.values = blank_cell(s, 0, (int)outs)};
   if (leaves.values && look(s, type, y, &leaves)) {
-    record = forward_step(s, record, (int)outs, cell_fields(leaves.values));
+    record =
+        forward_step(s, record, 0, NULL, (int)outs, cell_fields(leaves.values));
   } else {
     if (!leaves.values) vm_out_of_memory(s);
     obj_drop(&s->store, &record->obj);

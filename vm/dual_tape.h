@@ -217,9 +217,16 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
 
 /* --- Forward runs (forward.c) ------------------------------------------- */
 
-/* The record of the tangents of an operator's m results, from the record of the
- * operator, which it takes; both are of a forward run.  NULL after a fault. */
-Cell *forward_step(Session *s, Cell *record, int m, const Value *outs);
+/* An operator of a forward run, at this level, whose operands are `own`, and
+ * `under` below the level: makes the record of its m results' tangents, if that
+ * needs no record of the operator.  *made is NULL after a fault. */
+bool forward_directly(Session *s, const OpSite *site, int level, int n,
+                      const Value *own, const Value *under, int m,
+                      const Value *outs, Cell **made);
+/* Likewise from that record, which it takes, and which may be of a rule of
+ * one's own: n is 0 then.  NULL after a fault. */
+Cell *forward_step(Session *s, Cell *record, int n, const Value *own, int m,
+                   const Value *outs);
 /* Has result i of the record of a forward run a tangent, or would have one if
  * the operator had a derivative? */
 bool forward_varies(Cell *record, int i);

@@ -1,9 +1,10 @@
 /* Forward runs, of jvp: an operator's results get their tangents at once, and
  * nothing is kept for a sweep.
  *
- * There are no rules but those of the sweep, J' g, which are linear in the
- * adjoint g.  So J t is the derivative of t . J' g with respect to g, which a
- * sweep of the rule's own operators gives:
+ * A linear operator gives them itself (OpInfo.linear).  For the others there
+ * are no rules but those of the sweep, J' g, which are linear in the adjoint g.
+ * So J t is the derivative of t . J' g with respect to g, which a sweep of the
+ * rule's own operators gives:
  *
  *   back    sweeps the operator's record from g, an input of a run of its own,
  *           by differentiated code, so that the operators of the rule have
@@ -17,6 +18,8 @@
  * An operator without a derivative is no error until the value of the run
  * depends on it: its record stays what it is, and becomes the record of all
  * that depends on it. */
+#include <string.h>
+
 #include "vm/stretch.h"
 
 /* --- Records ------------------------------------------------------------ */
@@ -29,17 +32,111 @@ bool forward_varies(Cell *record, int i) {
   return !record_is_input(record) || tangent_of(record, (uint64_t)i)->obj;
 }
 
-/* The record of an operator without a derivative on which this record's results
- * depend, or which it is; borrowed.  NULL: there is none. */
-static Cell *without_derivative(Cell *r) {
-  const Value *f = cell_fields(r);
-  int n = (int)(f[RECORD_COUNTS].bits >> 32);
-  if (!f[RECORD_SITE].bits) return NULL;
+/* --- Operators whose tangents need no record ------------------------------ */
+
+/* The tangent of an operand, if it varies at this level; else no object. */
+static Value tangent_at(Value own, int level) {
+  if (!is_dual(own) || dual_level(own) != level) return (Value){.bits = 0};
+  return *tangent_of(dual_record(own), dual_index(own));
+}
+
+/* The record of an operator without a derivative on which an operand depends;
+ * borrowed.  NULL: there is none. */
+static Cell *without_derivative(int level, int n, const Value *own) {
+  for (int i = 0; i < n; i++)
+    if (is_dual(own[i]) && dual_level(own[i]) == level &&
+        !record_is_input(dual_record(own[i])))
+      return dual_record(own[i]);
+  return NULL;
+}
+
+/* The matrix J of an element-wise operator is diagonal for each operand that
+ * has the result's shape and dtype, and so is the same as J': the tangent is
+ * what the rule gives for it, were it the result's adjoint. */
+static bool is_diagonal(const OpSite *site, int level, int n, const Value *own,
+                        Value out) {
+  const Tensor *y = value_tensor(out);
+  if (!op_is_elementwise(site->op)) return false;
   for (int i = 0; i < n; i++) {
-    Cell *operand = f[RECORD_ARGS + i].cell;
-    if (operand && !record_is_input(operand)) return operand;
+    Value t = tangent_at(own[i], level);
+    if (!t.obj) continue;
+    const Tensor *x = value_tensor(t);
+    if (x->dtype != y->dtype || !shapes_equal(x, y)) return false;
   }
-  return sweep_can(r) ? NULL : r;
+  return true;
+}
+
+/* The record of these tangents, of which it takes those of floats, and drops
+ * the others; NULL: memory ran out. */
+static Cell *record_of_tangents(Session *s, int level, int m,
+                                const Value *tangents) {
+  Cell *r = record_of_inputs(s, level, m);
+  if (!r) vm_out_of_memory(s);
+  for (int i = 0; i < m; i++)
+    if (r && dtype_is_float(value_tensor(tangents[i])->dtype))
+      set_field(r, RECORD_ARGS + i, tangents[i]);
+    else obj_drop(&s->store, tangents[i].obj);
+  return r;
+}
+
+/* op(x', y'), where operands of floats that do not vary have zeros. */
+static Cell *tangents_together(Session *s, const OpSite *site, int level, int n,
+                               const Value *own, const Value *under, int m) {
+  Value *args = ARENA_ARRAY(&s->scratch, Value, (size_t)n + (size_t)m + 1);
+  Value *outs = args + n;
+  if (!args) return vm_out_of_memory(s), NULL;
+  bool ok = true;
+  int count = 0;
+  for (; ok && count < n; count++) {
+    const Tensor *x = value_tensor(under[count]);
+    Value t = tangent_at(own[count], level);
+    bool zero = !t.obj && dtype_is_float(x->dtype) &&
+                !attrs_have_operand(site->attrs, count);
+    args[count] = t.obj ? t : under[count];
+    if (zero)
+      args[count].tensor =
+          tensor_zeros(&s->store.heap, (DType)x->dtype, x->rank, x->shape);
+    else obj_keep(args[count].obj);
+    ok = args[count].obj || vm_out_of_memory(s);
+  }
+  ok = ok && dual_apply(s, site, n, args, 0, m, outs);
+  while (count-- > 0)
+    if (args[count].obj) obj_drop(&s->store, args[count].obj);
+  return ok ? record_of_tangents(s, level, m, outs) : NULL;
+}
+
+/* op(x', y) + op(x, y') */
+static Cell *tangents_of_each(Session *s, const OpSite *site, int level, int n,
+                              const Value *own, const Value *under) {
+  Value *args = ARENA_ARRAY(&s->scratch, Value, (size_t)n + 1);
+  Part sum = {.form = SUM_ZERO};
+  bool ok = args || vm_out_of_memory(s);
+  for (int i = 0; ok && i < n; i++) {
+    Value t = tangent_at(own[i], level), part;
+    if (!t.obj) continue;
+    memcpy(args, under, (size_t)n * sizeof *args);
+    args[i] = t;
+    ok = dual_apply(s, site, n, args, 0, 1, &part) && part_add(s, &sum, part);
+  }
+  if (ok && sum.form != SUM_ZERO)
+    return record_of_tangents(s, level, 1, &sum.sum);
+  part_clear(s, &sum);
+  return ok ? record_of_inputs(s, level, 1) : NULL;
+}
+
+bool forward_directly(Session *s, const OpSite *site, int level, int n,
+                      const Value *own, const Value *under, int m,
+                      const Value *outs, Cell **made) {
+  *made = without_derivative(level, n, own);
+  if (*made) obj_keep(&(*made)->obj);
+  if (*made) return true;
+  OpLinear linear = op_linear(site->attrs);
+  if (linear == LINEAR_NOT || is_diagonal(site, level, n, own, outs[0]))
+    return false;
+  *made = linear == LINEAR_EACH
+              ? tangents_of_each(s, site, level, n, own, under)
+              : tangents_together(s, site, level, n, own, under, m);
+  return true;
 }
 
 /* --- A step ------------------------------------------------------------- */
@@ -94,25 +191,6 @@ static Cell *tangents_found(Sweep *along, int level, Cell *inputs, int m) {
     set_field(r, RECORD_ARGS + i, part->sum);
   }
   return r;
-}
-
-/* The matrix J of an element-wise operator is diagonal for each operand that
- * has the result's shape and dtype, and so is the same as J': the tangent is
- * what the rule gives for it, were it the result's adjoint. */
-static bool is_diagonal(Cell *r, const Value *outs) {
-  const Value *f = cell_fields(r);
-  const OpSite *site = (const OpSite *)(uintptr_t)f[RECORD_SITE].bits;
-  int n = (int)(f[RECORD_COUNTS].bits >> 32);
-  if (!site || !op_is_elementwise(site->op)) return false;
-  const Tensor *y = value_tensor(outs[0]);
-  for (int i = 0; i < n; i++) {
-    Cell *operand = f[RECORD_ARGS + i].cell;
-    if (!operand) continue;
-    uint64_t index = f[RECORD_ARGS + n + i].bits;
-    const Tensor *t = value_tensor(*tangent_of(operand, index));
-    if (t->dtype != y->dtype || !shapes_equal(t, y)) return false;
-  }
-  return true;
 }
 
 /* Adds up the products of J and the tangent, over the operands that vary. */
@@ -196,13 +274,12 @@ static Value *window_above(Session *s, bool *entered) {
 
 /* The operator whose step this is still needs what it has in the scratch arena,
  * so the operators of the rule get another arena. */
-Cell *forward_step(Session *s, Cell *r, int m, const Value *outs) {
-  Cell *other = without_derivative(r), *made = NULL;
-  if (other) {
-    obj_keep(&other->obj);
-    obj_drop(&s->store, &r->obj);
-    return other;
-  }
+Cell *forward_step(Session *s, Cell *r, int n, const Value *own, int m,
+                   const Value *outs) {
+  const OpSite *site =
+      (const OpSite *)(uintptr_t)cell_fields(r)[RECORD_SITE].bits;
+  Cell *made = NULL;
+  if (site && !sweep_can(r)) return r;
   bool entered;
   Value *window = window_above(s, &entered);
   if (window) {
@@ -210,8 +287,9 @@ Cell *forward_step(Session *s, Cell *r, int m, const Value *outs) {
     arena_init(&s->scratch, s->mem);
     stretch_loop_ends(s);
     int level = record_level(r);
-    made = is_diagonal(r, outs) ? tangents_of_diagonal(s, r, level, window)
-                                : tangents_of(s, r, level, m, outs, window);
+    made = site && is_diagonal(site, level, n, own, outs[0])
+               ? tangents_of_diagonal(s, r, level, window)
+               : tangents_of(s, r, level, m, outs, window);
     stretch_loop_ends(s);
     arena_done(&s->scratch);
     s->scratch = outer;

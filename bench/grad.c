@@ -6,6 +6,8 @@
  * and the rest is the mechanism.  It is most of the small LSTM and all of the
  * loop of scalars.
  *
+ * Rows of `jvp` are values with the derivative along tangents, in forward mode.
+ *
  * The last row compares the gradient of a long loop within a small tape with
  * that by the whole tape, of some 50 MB. */
 #include "bench/bench.h"
@@ -24,19 +26,24 @@ typedef struct Figure {
   size_t tape; /* bytes for the gradient's; 0: no limit */
 } Figure;
 
-#define LSTM(I, H, B, suffix)                                             \
-  {                                                                       \
-    "grad.lstm_" #I "_" #H "_T100" suffix,                                \
-        "grad.lstm_" #I "_" #H "_T100" suffix "@value", "lstm_value",     \
-        "lstm_gradient", -1, {{STEPS, B, I}, {B, H},  {B, H}, {4 * H, I}, \
-                              {4 * H, H},    {4 * H}, {4 * H}},           \
-        STEPS, 1e6, "us", 0                                               \
+#define LSTM(name, derivative, I, H, B)                                \
+  {                                                                    \
+    "grad." name, "grad." name "@value", "lstm_value", derivative, -1, \
+        {{STEPS, B, I}, {B, H},  {B, H}, {4 * H, I},                   \
+         {4 * H, H},    {4 * H}, {4 * H}},                             \
+        STEPS, 1e6, "us", 0                                            \
+  }
+#define SCALARS(name, derivative)                                  \
+  {                                                                \
+    "grad." name, "grad." name "@value", "flow_value", derivative, \
+        SCALAR_STEPS, {{0}}, SCALAR_STEPS, 1e9, "ns", 0            \
   }
 
 static const Figure figures[] = {
-    LSTM(300, 512, 1, ""),
-    LSTM(300, 512, 32, "_b32"),
-    LSTM(40, 64, 1, ""),
+    LSTM("lstm_300_512_T100", "lstm_gradient", 300, 512, 1),
+    LSTM("lstm_300_512_T100_b32", "lstm_gradient", 300, 512, 32),
+    LSTM("lstm_40_64_T100", "lstm_gradient", 40, 64, 1),
+    LSTM("jvp_lstm_40_64_T100", "lstm_tangent", 40, 64, 1),
     {"grad.treelstm_300_150",
      "grad.treelstm_300_150@value",
      "tree_value",
@@ -57,16 +64,8 @@ static const Figure figures[] = {
      1e6,
      "us",
      0},
-    {"grad.scalar_step",
-     "grad.scalar_step@value",
-     "flow_value",
-     "flow_gradient",
-     SCALAR_STEPS,
-     {{0}},
-     SCALAR_STEPS,
-     1e9,
-     "ns",
-     0},
+    SCALARS("scalar_step", "flow_gradient"),
+    SCALARS("jvp_scalar_step", "flow_tangent"),
     {"grad.dense_64_step_16M",
      "grad.dense_64_step_16M@tape",
      "dense_gradient",

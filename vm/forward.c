@@ -105,6 +105,26 @@ static Cell *tangents_together(Session *s, const OpSite *site, int level, int n,
   return ok ? record_of_tangents(s, level, m, outs) : NULL;
 }
 
+/* The operator whose step this is still needs what it has in the scratch arena,
+ * so other operators that run now get another arena. */
+static Arena scratch_begin(Session *s) {
+  Arena outer = s->scratch;
+  arena_init(&s->scratch, s->mem);
+  return outer;
+}
+static void scratch_end(Session *s, Arena outer) {
+  arena_done(&s->scratch);
+  s->scratch = outer;
+}
+
+/* Adds `part`, which it takes. */
+static bool add_part(Session *s, Part *sum, Value part) {
+  Arena outer = scratch_begin(s);
+  bool ok = part_add(s, sum, part);
+  scratch_end(s, outer);
+  return ok;
+}
+
 /* op(x', y) + op(x, y') */
 static Cell *tangents_of_each(Session *s, const OpSite *site, int level, int n,
                               const Value *own, const Value *under) {
@@ -116,7 +136,7 @@ static Cell *tangents_of_each(Session *s, const OpSite *site, int level, int n,
     if (!t.obj) continue;
     memcpy(args, under, (size_t)n * sizeof *args);
     args[i] = t;
-    ok = dual_apply(s, site, n, args, 0, 1, &part) && part_add(s, &sum, part);
+    ok = dual_apply(s, site, n, args, 0, 1, &part) && add_part(s, &sum, part);
   }
   if (ok && sum.form != SUM_ZERO)
     return record_of_tangents(s, level, 1, &sum.sum);
@@ -272,8 +292,6 @@ static Value *window_above(Session *s, bool *entered) {
   return window;
 }
 
-/* The operator whose step this is still needs what it has in the scratch arena,
- * so the operators of the rule get another arena. */
 Cell *forward_step(Session *s, Cell *r, int n, const Value *own, int m,
                    const Value *outs) {
   const OpSite *site =
@@ -283,16 +301,14 @@ Cell *forward_step(Session *s, Cell *r, int n, const Value *own, int m,
   bool entered;
   Value *window = window_above(s, &entered);
   if (window) {
-    Arena outer = s->scratch;
-    arena_init(&s->scratch, s->mem);
+    Arena outer = scratch_begin(s);
     stretch_loop_ends(s);
     int level = record_level(r);
     made = site && is_diagonal(site, level, n, own, outs[0])
                ? tangents_of_diagonal(s, r, level, window)
                : tangents_of(s, r, level, m, outs, window);
     stretch_loop_ends(s);
-    arena_done(&s->scratch);
-    s->scratch = outer;
+    scratch_end(s, outer);
     if (made && entered) {
       session_leave_segment(s);
       s->frame_top--;

@@ -35,7 +35,7 @@ typedef struct Applying {
   RuleIndex index;
   OwnReach reach;
   RuleMore *more;
-  bool keeps_uses;  /* no float becomes a name that others use, too */
+  bool of_library;  /* and so it keeps the bits of adjoints */
   int64_t left;     /* rewrites that are still allowed */
   const Rule *last; /* that applied; in the round at hand */
   Span at;
@@ -91,26 +91,14 @@ static const Expr *by_rule(const Applying *a, Surroundings *s, const Expr *e,
   return made;
 }
 
-/* Would what uses the node use something else as well?  In a text that
- * differentiates, a value adds the adjoints of its own uses first: with x * 1f
- * for x, those are g1 + g2 before x adds them to its others. */
-static bool joins_uses(const Expr *made) {
-  bool named =
-      made->kind == EX_VAR || made->kind == EX_GLOBAL || made->kind == EX_PROJ;
-  const Type *t = made->type;
-  bool exact = t && t->kind == TY_TENSOR && t->dtype < DTYPE_COUNT &&
-               !dtype_is_float((DType)t->dtype);
-  return named && !exact;
-}
-
 static const Expr *apply_at(Applying *a, Surroundings *s, const Expr *e) {
+  if (a->of_library && expr_has_adjoint(s->p, e)) return e;
   for (int n = 0; n < CHAIN_MOST && a->left > 0; n++) {
     const Rule *rule = NULL;
     const Expr *made = by_rule(a, s, e, &rule);
     if (!made) rule = NULL;
     if (!made && a->more) made = a->more(s, e);
     const Item *law = rule ? rule->item : NULL;
-    if (made && a->keeps_uses && joins_uses(made)) break;
     if (!made || !pass_may_replace(s->p, law, e, made)) break;
     if (rule) {
       a->last = rule;
@@ -214,7 +202,7 @@ Unit *unit_apply_library(Program *p, Unit *unit, RuleMore *more) {
   RuleList list = library_rules(p, &unit->arena);
   if (!list.items) return NULL;
   bool ok = applying_start(&a, p, &unit->arena, &list, more, INT64_MAX);
-  a.keeps_uses = !pass_fast_math(p) && unit_differentiates(p, unit);
+  a.of_library = true;
   if (ok) unit = unit_rewrite_with(p, unit, apply, &a);
   applying_end(&a);
   return ok ? unit : NULL;

@@ -79,7 +79,7 @@ static bool is_candidate(const Combine *c, const Expr *e) {
          attr_is_text(attrs, ATTR_out_layout, "") &&
          e->args[0]->kind == EX_VAR && !e->args[0]->var->lazy &&
          type_is_static(e->type) && type_is_static(e->args[1]->type) &&
-         expr_effects(c->p, e) == 0;
+         expr_effects(c->p, e) == 0 && !expr_has_adjoint(c->p, e);
 }
 
 /* Is the weight there before binding `first`? */

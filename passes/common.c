@@ -7,8 +7,8 @@
  *
  * Only calls of operators on names and constants are compared, and only where
  * they do nothing but give a value: what reads a cell may read something else,
- * and what prints or fails does so twice.  Floats stay apart in a text that
- * differentiates (unit_differentiates).  A name is in scope where its block
+ * and what prints or fails does so twice.  Floats that may have adjoints stay
+ * apart (expr_has_adjoint).  A name is in scope where its block
  * goes on, so nothing moves between branches.  ToANormalForm before this pass
  * gives all operands names.
  *
@@ -31,9 +31,8 @@ typedef struct Seen {
 typedef struct Common {
   Program *p;
   Arena *arena;
-  PtrMap table;        /* hash -> Seen */
-  PtrMap alias;        /* Var -> the one whose value it has */
-  bool differentiates; /* the unit does */
+  PtrMap table; /* hash -> Seen */
+  PtrMap alias; /* Var -> the one whose value it has */
   Seen *last;
 } Common;
 
@@ -48,19 +47,11 @@ static const void *identity(const Common *c, const Expr *e) {
   }
 }
 
-/* May its value have an adjoint?  A dtype that is a parameter may be a float.
- */
-static bool has_adjoint(const Common *c, const Expr *e) {
-  return c->differentiates && !expr_operator(e)->flat &&
-         (e->type->dtype >= DTYPE_COUNT ||
-          dtype_is_float((DType)e->type->dtype));
-}
-
 /* A key that is no NULL, since the table is of pointers; 0: not to be shared.
  */
 static uintptr_t call_hash(const Common *c, const Expr *e) {
   if (!expr_operator(e) || e->targ_count || e->type->kind != TY_TENSOR ||
-      attrs_have_operands(e->call.bound) || has_adjoint(c, e))
+      attrs_have_operands(e->call.bound) || expr_has_adjoint(c->p, e))
     return 0;
   uint64_t hash = (uint64_t)e->call.callee->op + 1;
   for (int i = 0; i < e->count; i++) {
@@ -109,10 +100,10 @@ static void forget(Common *c, const Var *var) {
   c->last = c->last->up;
 }
 
-static const Expr *without_common(void *data, Program *p, Arena *arena,
-                                  const Expr *e) {
-  const bool *differentiates = data;
-  Common c = {.p = p, .arena = arena, .differentiates = *differentiates};
+Rewrite pass_common_subexpr;
+
+const Expr *pass_common_subexpr(Program *p, Arena *arena, const Expr *e) {
+  Common c = {.p = p, .arena = arena};
   ExprMap m;
   ptrmap_init(&c.table, p->mem);
   ptrmap_init(&c.alias, p->mem);
@@ -139,11 +130,4 @@ static const Expr *without_common(void *data, Program *p, Arena *arena,
   ptrmap_done(&c.table);
   ptrmap_done(&c.alias);
   return e;
-}
-
-Pass pass_common_subexpr;
-
-Unit *pass_common_subexpr(Program *p, Unit *unit) {
-  bool differentiates = unit_differentiates(p, unit);
-  return unit_rewrite_with(p, unit, without_common, &differentiates);
 }

@@ -19,10 +19,10 @@
  *
  * A producer goes to where its only use is, which changes nothing, since only
  * operators that do nothing but give a value are taken, with shapes that are
- * known; scalars are
- * computed in registers, and stay.  A function in which something is fused is
- * put into A-normal form. DefuseOps puts the bodies of such functions into the
- * places of their calls.
+ * known; scalars are computed in registers, and stay.  One that may have an
+ * adjoint does not go past another, since a sweep adds adjoints in the reverse
+ * order.  A function in which something is fused is put into A-normal form.
+ * DefuseOps puts the bodies of such functions into the places of their calls.
  *
  * After TVM's passes of these names (relay/transforms/fuse_ops.cc), which find
  * groups by dominators; here each producer has one consumer. */
@@ -34,6 +34,8 @@ typedef struct Node {
   OpReads reads;
   bool fits;              /* it may be in a group */
   bool anchor;            /* its group has a product or a convolution */
+  int adjoint;            /* the last one before it that may have an adjoint;
+                             -1: none may */
   int into;               /* its consumer; -1: it has none in its group */
   int root;               /* the last of its group */
   int first, next, count; /* of a root: its group in order; -1: the end */
@@ -82,6 +84,13 @@ static bool may_join(const Node *producer, const Node *consumer) {
          !consumer->anchor && consumer->value->type == producer->value->type;
 }
 
+/* May the producer go to its consumer, as far as adjoints are concerned? */
+static bool keeps_order(const Fuse *f, const Node *nodes, int producer,
+                        int consumer) {
+  return !expr_has_adjoint(f->p, nodes[producer].value) ||
+         nodes[consumer].adjoint == producer;
+}
+
 static void note_node(Fuse *f, Node *node, const Expr *value,
                       const Binding *b) {
   const OpInfo *op = expr_operator(value);
@@ -96,13 +105,15 @@ static void note_node(Fuse *f, Node *node, const Expr *value,
 
 /* The nodes of a block: its bindings, and its result. */
 static Node *find_groups(Fuse *f, const Block *block) {
-  int n = block->count;
+  int n = block->count, adjoint = -1;
   Node *nodes = ARENA_ARRAY(f->arena, Node, (size_t)n + 1);
   if (!nodes) return NULL;
   for (int i = 0; i <= n; i++) {
     const Binding *b = i < n ? &block->bindings[i] : NULL;
     Node *node = &nodes[i];
     note_node(f, node, b ? b->value : block->result, b);
+    node->adjoint = adjoint;
+    if (expr_has_adjoint(f->p, node->value)) adjoint = i;
     if (!node->fits) continue;
     for (int k = 0; k < node->value->count; k++) {
       const Expr *arg = node->value->args[k];
@@ -111,7 +122,8 @@ static Node *find_groups(Fuse *f, const Block *block) {
                       : 0;
       if (!at || (uintptr_t)ptrmap_get(&f->uses, arg->var) != 1) continue;
       Node *producer = &nodes[at - 1];
-      if (!may_join(producer, node)) continue;
+      if (!may_join(producer, node) || !keeps_order(f, nodes, (int)at - 1, i))
+        continue;
       producer->into = i;
       node->anchor |= producer->anchor;
     }

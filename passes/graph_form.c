@@ -36,7 +36,8 @@ static bool is_node(const Graph *g, const Binding *b) {
          (expr_operator(b->value) || b->value->kind == EX_PROJ ||
           b->value->kind == EX_TUPLE) &&
          b->value->type == b->var->type && is_tensors(b->value->type) &&
-         ptrmap_has(&g->used, b->var) && expr_is_pure(g->p, b->value);
+         ptrmap_has(&g->used, b->var) && expr_is_pure(g->p, b->value) &&
+         !expr_has_adjoint(g->p, b->value);
 }
 
 /* Finds the variables that their own functions use, and the first number that

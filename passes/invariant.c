@@ -100,7 +100,8 @@ static void leave(Hoist *h, const ExprWalk *w) {
   bool first = !(does & ~(EFFECT_FAIL | EFFECT_DIVERGE)) && !at.dirty &&
                !h->now.dirty && h->branches == 0 && is_worth(e);
   bool stays = w->role == ROLE_VALUE && !let_of(w); /* as its name does */
-  if (same && !stays && (!does || first)) ptrmap_put(&h->fixed, e, h);
+  bool may_move = (!does || first) && !expr_has_adjoint(h->loop->p, e);
+  if (same && !stays && may_move) ptrmap_put(&h->fixed, e, h);
   else h->now.dirty |= does != 0;
 }
 

@@ -181,6 +181,8 @@ static Unit *run_one(Program *p, Unit *unit, PassCall *call) {
   PassCall *around = p->passing;
   uint64_t before = call->rewrites;
   p->passing = call;
+  call->differentiates =
+      pass->bound && !call->fast_math && unit_differentiates(p, unit);
   Unit *made =
       pass->run ? pass->run(p, unit) : unit_rewrite(p, unit, pass->rewrite);
   p->passing = around;

@@ -91,7 +91,8 @@ typedef struct PassCall {
   const PassInfo *pass;
   int64_t args[PASS_ARGS_MAX]; /* in the order of the row */
   bool fast_math;              /* may it change the bits of floats? */
-  RuleList rules;              /* of ApplyRules and Saturate */
+  bool differentiates; /* the text does, and bits of adjoints are to stay */
+  RuleList rules;      /* of ApplyRules and Saturate */
   /* What a call costs, for Saturate; NULL: what the rows say. */
   CallCost *measure;
   void *measure_data;

@@ -192,7 +192,8 @@ static const Expr *with_rows(const Recurrence *r, const Expr *e, int i) {
 /* nn.dense(row, fixed). */
 static const Expr *product_of(const Recurrence *r, const Expr *e) {
   bool product = calls_op(e, OP_NN_DENSE) && of_rows(r, e->args[0]) &&
-                 loop_is_fixed(r->loop, e->args[1]);
+                 loop_is_fixed(r->loop, e->args[1]) &&
+                 !expr_has_adjoint(r->loop->p, e);
   return product ? with_rows(r, e, 0) : NULL;
 }
 

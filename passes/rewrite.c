@@ -61,6 +61,16 @@ bool unit_differentiates(Program *p, const Unit *unit) {
   return !expr_walk_end(&w) || found;
 }
 
+/* A dtype that is a parameter may be a float. */
+bool expr_has_adjoint(const Program *p, const Expr *e) {
+  const OpInfo *op = expr_operator(e);
+  const Type *t = e->type;
+  bool exact = t && t->kind == TY_TENSOR && t->dtype < DTYPE_COUNT &&
+               !dtype_is_float((DType)t->dtype);
+  return p->passing->differentiates && !exact && e->kind != EX_CONST &&
+         !(op && op->flat);
+}
+
 /* A graph variable that is evaluated where it stands becomes a `let`.  The
  * checker places a graph variable by its uses, so that a pass which drops one
  * would move what the variable does, or drop it.  Lazy ones do nothing but fail

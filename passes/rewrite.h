@@ -25,10 +25,15 @@ void unit_each(Program *p, Unit *unit, void (*visit)(void *data, Unit *u),
                void *data);
 
 /* Does a derivative form stand in the unit or a text that it imports, the
- * library's too?  Then an adjoint may be summed over the uses of any value, in
- * their order: a pass that merges two equal floats changes the bits of the sum,
- * from g1 * y + g2 * y to (g1 + g2) * y. */
+ * library's too? */
 bool unit_differentiates(Program *p, const Unit *unit);
+/* May the value have an adjoint, whose bits are to stay?  In a text that
+ * differentiates an adjoint may be summed over the uses of any value, the last
+ * operator first.  So a pass that merges two equal floats changes the bits of
+ * the sum, from g1 * y + g2 * y to (g1 + g2) * y, and one that moves what uses
+ * %x past something else that does changes its order.  Without it equal values
+ * are as good as each other. */
+bool expr_has_adjoint(const Program *p, const Expr *e);
 
 /* Does evaluating it do nothing but give a value? */
 bool expr_is_pure(const Program *p, const Expr *e);

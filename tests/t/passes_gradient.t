@@ -107,16 +107,121 @@ for my $form ('grad(@f)(0.7f, 0.9f)', 'vjp(@f, 0.7f, 0.9f).1(1f)',
 }
 is(scalar(() = opt('EliminateCommonSubexpr', $twice)->{out} =~ /%x \* %y/g), 1,
    'and merges them where nothing is differentiated');
-# A value that is its operand adds the adjoints of its own uses first.
-my $itself = <<'END';
+# So no pass joins or parts the uses of a float, nor changes the order in which
+# operators stand, where the text differentiates; elsewhere each of these does.
+my $recurrence = <<'END';
+def @f(%i: int32, %xs: Tensor[(?, 1, 3), float32], %h: Tensor[(1, 3), float32],
+       %w: Tensor[(3, 3), float32]) -> Tensor[(1, 3), float32] {
+  if (%i < 6) {
+    let %row = nn.dense(take(%xs, %i, axis=0), %w);
+    @f(%i + 1, %xs, tanh(%row + nn.dense(%h, %w)), %w)
+  } else { %h }
+}
+END
+my $row = '[[0.3f, 0.7f, 1.1f]]';
+my $two = "$row, $row";
+my $matrix = 'reshape(sin(arange(0f, 9f, 1f)), newshape=[3, 3])';
+my $image = "reshape($matrix, newshape=[1, 1, 3, 3])";
+my $rows = "reshape(concatenate(($matrix, $matrix)), newshape=[6, 1, 3])";
+my @ones = ('[0.3f]', '[0.7f]', '[1.1f]');
+for (['SimplifyExpr', 'a factor of 1', <<'END', '0.7f'],
 def @f(%x: float32) -> float32 {
   let %y = %x * 1f;
   %y * 0.3f + (%y * %y * 0.7f) + %x * %x * %x * 0.1f + sin(%y) * %x
 }
 END
-like(same('SimplifyExpr', "${itself}grad(\@f)(0.7f);", 'x * 1f'),
-     qr/%x \* 1f/, '... stays where it is differentiated');
-unlike(opt('SimplifyExpr', $itself)->{out}, qr/%x \* 1f/, '... only there');
+     ['SimplifyExpr', 'a sign under abs', <<'END', '0f'],
+def @f(%x: float32) -> float32 { abs(-%x) }
+END
+     ['SimplifyExpr', 'abs of abs', <<'END', '0.3f', '-0.7f', '1.1f'],
+def @f(%x: float32) -> float32 {
+  let %r = abs(%x);
+  sin(abs(%r)) * 0.3f + exp(%r) * %r + sin(%x)
+}
+END
+     ['SimplifyExpr', 'a view of a view', <<'END', @ones],
+def @f(%x: Tensor[(1), float32]) -> float32 {
+  let %y = expand_dims(%x, axis=0);
+  let %z = expand_dims(%y, axis=0);
+  sum(sin(%z)) * 0.3f + sum(exp(%y)) + sum(tanh(%y)) + sum(cos(%x))
+}
+END
+     ['SimplifyInference', 'dropout', <<'END', '0.3f', '0.7f', '1.1f'],
+def @f(%x: float32) -> float32 {
+  let %y = nn.dropout(%x).0;
+  sin(%y) * 0.3f + exp(%y) * %y + sin(%x) * cos(%x)
+}
+END
+     ['SimplifyInference', 'batch_norm', <<'END',
+def @f(%x: Tensor[(3, 3), float32], %v: Tensor[(3), float32]) -> float32 {
+  sum(tanh(nn.batch_norm(%x, %v, %v, %v, %v).0))
+}
+END
+      "$matrix, [0.3f, 0.7f, 1.1f]"],
+     ['CombineParallelDense(branches=2)', 'data', <<'END', "$matrix, $two"],
+def @f(%x: Tensor[(3, 3), float32], %u: Tensor[(1, 3), float32],
+       %v: Tensor[(1, 3), float32]) -> float32 {
+  let %a = nn.dense(%x, %u);
+  let %b = nn.dense(%x, %v);
+  sum(%a * %b) + sum(%x)
+}
+END
+     ['CombineParallelConv2D', 'data', <<'END', "$image, [[[[0.3f]]]]"],
+def @f(%x: Tensor[(1, 1, 3, 3), float32],
+       %k: Tensor[(1, 1, 1, 1), float32]) -> float32 {
+  let %a = nn.conv2d(%x, %k);
+  let %b = nn.conv2d(%x, %k);
+  sum(sin(%a) * %b) + sum(%x)
+}
+END
+     ['LoopInvariant', 'what turns compute anew', <<'END', '0.3f, 0.7f, 5'],
+def @f(%x: float32, %w: float32, %i: int32) -> float32 {
+  if (%i == 0) { %x } else { @f(tanh(%x * sum(exp([%w]))), %w, %i - 1) }
+}
+END
+     ['BatchRecurrence', 'two products with a weight', $recurrence,
+      "0, $rows, $row, $matrix"],
+     ['ToGraphNormalForm', 'what one branch uses', <<'END',
+def @f(%x: Tensor[(1), float32], %c: bool) -> float32 {
+  let %a = sin(%x);
+  let %b = tanh(%x * 0.37f);
+  let %d = cos(%x);
+  let %s = exp(%d + %b);
+  if (%c) { sum(%s * %a) } else { sum(%s) }
+}
+END
+      map { "$_, True" } @ones],
+     ['FuseOps', 'what stands between', <<'END', @ones],
+def @f(%x: Tensor[(1), float32]) -> float32 {
+  let %a = sin(%x);
+  let %b = tanh(%x);
+  let %c = cumsum(cos(%x));
+  sum(%a * 0.3f) + sum(%c) * sum(%b * 0.7f)
+}
+END
+    ) {
+  my ($pass, $what, $f, @at) = @$_;
+  my $form = $what =~ /two products/ ? 'vjp(@f, %s).1([[1f, 1f, 1f]])'
+                                     : 'grad(@f)(%s)';
+  same($pass, $f . join('', map { sprintf("$form;\n", $_) } @at),
+       "$what, differentiated");
+  isnt(opt($pass, $f)->{out}, rly('opt', '-O0', spew($path, $f))->{out},
+       "$pass: $what, elsewhere");
+}
+# Operators that follow each other stay in order in a function of their own.
+like(same('FuseOps', 'grad(fn (%x: Tensor[(2), float32]) { '
+          . 'let %k = 2; sum(tanh(sin(%x) * 0.3f)) })([1f, 2f]);', 'a chain'),
+     qr/Primitive=1/, 'FuseOps: a chain is fused where it is differentiated');
+# Integers have no adjoints.
+like(same('LoopInvariant', <<'END', 'integers'), qr/%loop/,
+def @f(%x: float32, %w: Tensor[(2), int32], %i: int32) -> float32 {
+  if (%i == 0) { %x } else {
+    @f(tanh(%x * cast(sum(transpose(%w)), dtype="float32")), %w, %i - 1)
+  }
+}
+grad(@f)(0.3f, [1, 2], 3);
+END
+     'LoopInvariant: integers are computed before a recursion');
 like(same('FirstOrderGradient',
           'let %r = grad(fn (%x: float32) { on_device(%x) * %x })(3f); %r;',
           'a note'),

@@ -43,11 +43,13 @@ const char *kind_args_text(Arena *arena, int count, const TypeParam *params,
   return text;
 }
 
-void typevar_add_axes(Checker *c, Arena *arena, TypeVar *var) {
+void typevar_add_axes(Checker *c, Arena *arena, TypeVar *var,
+                      const char *between) {
   const TypeVar **axes = ARENA_ARRAY(arena, const TypeVar *, (size_t)var->rank);
   if (!axes) var->rank = 0;
   for (int i = 0; i < var->rank; i++) {
-    const char *text = arena_printf(&c->arena, "%s.%d", var->name->text, i);
+    const char *text =
+        arena_printf(&c->arena, "%s%s%d", var->name->text, between, i);
     axes[i] = typevar_new(c->p->types, name_of(c->p->names, text), var->span,
                           KIND_DIM);
   }
@@ -74,7 +76,7 @@ static bool make_params(Checker *c, Adt *made, AdtWork *work,
     if (!solved) params[made->param_count++] = var;
     var->dtype = solved ? args[i].dtype : DTYPE_NONE;
     var->rank = solved ? args[i].rank : 0;
-    if (p->kind == KIND_SHAPE) typevar_add_axes(c, arena, var);
+    if (p->kind == KIND_SHAPE) typevar_add_axes(c, arena, var, ".");
     for (int k = 0; k < var->rank; k++)
       params[made->param_count++] = var->axes[k];
   }

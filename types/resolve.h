@@ -188,8 +188,10 @@ bool same_kind_args(int count, const KindArg *a, const KindArg *b);
 /* "s of rank 2, d = float32" */
 const char *kind_args_text(Arena *arena, int count, const TypeParam *params,
                            const KindArg *args);
-/* The dimensions of a shape of `rank`: parameters s.0, s.1, ... */
-void typevar_add_axes(Checker *c, Arena *arena, TypeVar *var);
+/* The dimensions of a shape of `rank`: parameters s.0, s.1, ..., or with other
+ * text than the dot in between. */
+void typevar_add_axes(Checker *c, Arena *arena, TypeVar *var,
+                      const char *between);
 /* The instance of a data type or alias at these arguments, one for each
  * parameter of its text; NULL after a report or without memory. */
 Adt *adt_instance(Checker *c, Adt *generic, const KindArg *args, Span asked);

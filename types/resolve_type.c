@@ -23,6 +23,37 @@ enum { TYPE_ARGS_MAX = 1 << 16 };
 
 /* --- Type parameters ----------------------------------------------------- */
 
+/* Is it a type parameter's in scope, or one of the list? */
+static bool is_taken(const Resolver *r, const Name *name, int count,
+                     const TypeParam *params) {
+  bool taken = ptrmap_has(&r->type_vars, name);
+  for (int i = 0; i < count; i++) taken |= params[i].name == name;
+  return taken;
+}
+
+/* May the axes of the shape be called s_0, s_1, with `between` for the `_`? */
+static bool axes_are_free(Resolver *r, const TypeVar *shape,
+                          const char *between, int count,
+                          const TypeParam *params) {
+  bool free = true;
+  for (int i = 0; free && i < shape->rank; i++) {
+    const char *text =
+        arena_printf(&r->c->arena, "%s%s%d", shape->name->text, between, i);
+    free = !text || !is_taken(r, name_of(r->p->names, text), count, params);
+  }
+  return free;
+}
+
+/* The axes of a literal have names that can be read, since it is printed with
+ * them; a definition is printed as it is written. */
+static void add_axes(Resolver *r, TypeVar *shape, int count,
+                     const TypeParam *params) {
+  const char *between = params == r->leaf_params ? "_" : ".";
+  while (!axes_are_free(r, shape, between, count, params))
+    between = arena_printf(&r->c->arena, "%s_", between);
+  typevar_add_axes(r->c, r->arena, shape, between);
+}
+
 /* What the parameter stands for in the instance at hand. */
 static void take_argument(Resolver *r, TypeVar *var, const TypeParam *p,
                           const KindArg *arg) {
@@ -30,7 +61,6 @@ static void take_argument(Resolver *r, TypeVar *var, const TypeParam *p,
   if (arg) {
     var->rank = arg->rank;
     var->dtype = arg->dtype;
-    if (var->kind == KIND_SHAPE) typevar_add_axes(r->c, r->arena, var);
     return;
   }
   Diag *d =
@@ -86,6 +116,7 @@ const TypeVar *const *resolve_type_params(Resolver *r, int count,
     TypeVar *var = typevar_new(r->p->types, p->name, p->span, p->kind);
     if (kind_info[p->kind].solve == SOLVE_INSTANCE)
       take_argument(r, var, p, args ? &args[i] : NULL);
+    if (args && p->kind == KIND_SHAPE) add_axes(r, var, count, params);
     scope_bind(r, &r->type_vars, p->name, var);
     vars[i] = var;
   }

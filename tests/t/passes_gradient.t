@@ -222,6 +222,16 @@ def @f(%x: float32, %w: Tensor[(2), int32], %i: int32) -> float32 {
 grad(@f)(0.3f, [1, 2], 3);
 END
      'LoopInvariant: integers are computed before a recursion');
+# A literal of map_leaves is printed with names for its axes, which are free.
+like(same('ToANormalForm', <<'END', 'a literal of map_leaves'), qr/s__0: Dim/,
+def @f[s_0: Dim](%v: (Tensor[(s_0), float32], Tensor[(3, s_0), float64])) {
+  map_leaves(fn [s: Shape, d: Float](%x: Tensor[s, d]) -> Tensor[s, d] {
+    %x + ones(shape=s, dtype=d) * cast(s_0, dtype=d)
+  }, %v)
+}
+@f(([1f, 2f], [[1f64, 2f64], [3f64, 4f64], [5f64, 6f64]]));
+END
+     'a literal of map_leaves: other names where the text has them');
 like(same('FirstOrderGradient',
           'let %r = grad(fn (%x: float32) { on_device(%x) * %x })(3f); %r;',
           'a note'),

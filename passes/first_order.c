@@ -280,6 +280,21 @@ static StretchKey key_of(const FirstOrder *f, int params) {
   return key;
 }
 
+/* Does the program mean by the names of definitions in `e` what these are?  It
+ * may have a definition of its own by the name of the library's. */
+static bool may_be_printed(const Program *p, const Expr *e) {
+  ExprWalk w;
+  bool fits = true;
+  expr_walk_start(&w, p->mem, WALK_ENTER, e);
+  while (fits && expr_walk_next(&w)) {
+    if (w.at->kind != EX_GLOBAL) continue;
+    const Global *g = global_of_text(w.at->g.global);
+    fits = scope_global(&p->user, g->name) == g;
+  }
+  expr_walk_end(&w);
+  return fits;
+}
+
 /* False: the body is no list of operators. */
 static bool reverse_of(FirstOrder *f, int params, const Expr *body,
                        Reverse *r) {
@@ -296,7 +311,8 @@ static bool reverse_of(FirstOrder *f, int params, const Expr *body,
   bool ok =
       types_stretch(f->p, f->arena, &r->stretch, key_of(f, params), &r->sweep);
   if (!ok) diags_return(f->p->diags, mark);
-  return ok;
+  const Global *sweep = ok ? r->sweep.function : NULL;
+  return ok && (!sweep || may_be_printed(f->p, sweep->value));
 }
 
 /* --- Functions ------------------------------------------------------------ */

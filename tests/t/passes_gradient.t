@@ -236,6 +236,17 @@ like(same('FirstOrderGradient',
           'let %r = grad(fn (%x: float32) { on_device(%x) * %x })(3f); %r;',
           'a note'),
      qr/^(?!.*\bgrad\()/s, 'FirstOrderGradient: a note has a derivative');
+# A rule's helper is the library's, whatever the program calls by its name.
+my $helper = <<'END';
+grad(fn (%x: Tensor[(2, 2), float32]) {
+  sum(take(%x, [1, 1], axis=1) * %x)
+})([[2f, 3f], [5f, 7f]]);
+END
+like(same('FirstOrderGradient', $helper, 'a helper'), qr/= \@move_back\(/,
+     'FirstOrderGradient: the helper of a rule is called');
+like(same('FirstOrderGradient', "def \@move_back(%x: int32) { %x }\n$helper",
+          'its name'),
+     qr/\bgrad\(/, '... not where the program has its name');
 # A tuple of tuples of tuples stands for twice as many names each time.
 my $deep = join '', map { my $i = $_ + 1; "let %t$i = (%t$_, %t$_); " } 0 .. 60;
 like(opt('FirstOrderGradient', 'def @f(%z: float32) { grad(fn (%x: float32) { '

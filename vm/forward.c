@@ -66,12 +66,18 @@ static bool is_diagonal(const OpSite *site, int level, int n, const Value *own,
   return true;
 }
 
+/* A record without tangents so far; NULL: memory ran out. */
+static Cell *record_begun(Session *s, int level, int m) {
+  Cell *r = record_of_inputs(s, level, m);
+  if (!r) vm_out_of_memory(s);
+  return r;
+}
+
 /* The record of these tangents, of which it takes those of floats, and drops
  * the others; NULL: memory ran out. */
 static Cell *record_of_tangents(Session *s, int level, int m,
                                 const Value *tangents) {
-  Cell *r = record_of_inputs(s, level, m);
-  if (!r) vm_out_of_memory(s);
+  Cell *r = record_begun(s, level, m);
   for (int i = 0; i < m; i++)
     if (r && dtype_is_float(value_tensor(tangents[i])->dtype))
       set_field(r, RECORD_ARGS + i, tangents[i]);
@@ -141,7 +147,17 @@ static Cell *tangents_of_each(Session *s, const OpSite *site, int level, int n,
   if (ok && sum.form != SUM_ZERO)
     return record_of_tangents(s, level, 1, &sum.sum);
   part_clear(s, &sum);
-  return ok ? record_of_inputs(s, level, 1) : NULL;
+  return ok ? record_begun(s, level, 1) : NULL;
+}
+
+/* Does an attribute vary?  No operator is linear in one. */
+static bool attribute_varies(const OpSite *site, int level, int n,
+                             const Value *own) {
+  bool varies = false;
+  for (int i = 0; attrs_have_operands(site->attrs) && i < n; i++)
+    varies |=
+        tangent_at(own[i], level).obj && attrs_have_operand(site->attrs, i);
+  return varies;
 }
 
 bool forward_directly(Session *s, const OpSite *site, int level, int n,
@@ -151,7 +167,8 @@ bool forward_directly(Session *s, const OpSite *site, int level, int n,
   if (*made) obj_keep(&(*made)->obj);
   if (*made) return true;
   OpLinear linear = op_linear(site->attrs);
-  if (linear == LINEAR_NOT || is_diagonal(site, level, n, own, outs[0]))
+  if (linear == LINEAR_NOT || is_diagonal(site, level, n, own, outs[0]) ||
+      attribute_varies(site, level, n, own))
     return false;
   *made = linear == LINEAR_EACH
               ? tangents_of_each(s, site, level, n, own, under)
@@ -201,8 +218,7 @@ static bool sweep_along(Sweep *along, const Sweep *back) {
 static Cell *tangents_found(Sweep *along, int level, Cell *inputs, int m) {
   Session *s = along->s;
   Adjoint *a = adjoint_known(along, inputs);
-  Cell *r = record_of_inputs(s, level, m);
-  if (!r) vm_out_of_memory(s);
+  Cell *r = record_begun(s, level, m);
   for (int i = 0; r && a && i < m; i++) {
     Part *part = &a->of[i];
     if (part->form == SUM_ZERO) continue;
@@ -248,10 +264,7 @@ static Cell *tangents_of_diagonal(Session *s, Cell *r, int level,
   Sweep w = sweep_here(s, level, level > 1, window);
   Part sum = {.form = SUM_ZERO};
   Cell *made = NULL;
-  if (add_diagonals(&w, r, &sum)) {
-    made = record_of_inputs(s, level, 1);
-    if (!made) vm_out_of_memory(s);
-  }
+  if (add_diagonals(&w, r, &sum)) made = record_begun(s, level, 1);
   if (made && sum.form == SUM_OBJECT) set_field(made, RECORD_ARGS, sum.sum);
   else part_clear(s, &sum);
   sweep_done(&w);

@@ -1,6 +1,6 @@
 /* FirstOrderGradient: `grad` of a function that only calls operators becomes a
  * function that computes the value and then the gradient, by the library's
- * rules.
+ * rules, and `jvp` of one the value and then its tangent.
  *
  *   grad(fn (%x: float32) { tanh(%x) * %x })
  *
@@ -13,11 +13,11 @@
  *
  * The function's body is taken in A-normal form.  Operators of which an operand
  * depends on a float parameter are a stretch, as the machine records it, and
- * types/stretch.h writes the same sweep for it, so the bits are those of
- * `grad`.  Whatever else the body computes is a constant for the sweep and may
- * be anything.  A branch, a call, a function or a cell that depends on a
- * parameter leaves `grad` as it is (Inline, Unroll and PartialEval take some of
- * these away). */
+ * types/stretch.h writes the same sweep for it, or the same tangents, so the
+ * bits are those of `grad`.  Whatever else the body computes is a constant for
+ * the sweep and may be anything.  A branch, a call, a function or a cell that
+ * depends on a parameter leaves `grad` as it is (Inline, Unroll and PartialEval
+ * take some of these away). */
 #include "passes/first_order.h"
 
 #include "passes/calls.h"
@@ -197,59 +197,80 @@ static bool make_stretch(FirstOrder *f, int result, Stretch *out) {
 
 /* --- The sweep ------------------------------------------------------------ */
 
-/* What the text of value and gradient is made of. */
-typedef struct Reverse {
+/* What the text of a value and its derivative is made of. */
+typedef struct Derived {
   int params;
   const Block *block; /* computes the value; its result is a name */
   const Expr *value;
   Stretch stretch;
-  StretchSweep sweep;
-} Reverse;
+  StretchSweep sweep;       /* of grad and vjp, or: */
+  StretchTangents tangents; /* of jvp */
+} Derived;
 
-/* The sweep's body over the values that the block has computed. */
-static const Expr *sweep_call(FirstOrder *f, const Reverse *r,
-                              const Expr *adjoint) {
-  const Expr *fn = r->sweep.function->value;
-  int inputs = r->stretch.inputs, n = 0;
+/* The body of the stretch's function `fn` over the values that the block has
+ * computed, of those that `reads` marks, and `count` more. */
+static const Expr *call_over(FirstOrder *f, const Derived *d, const Expr *fn,
+                             const bool *reads, int count,
+                             const Expr *const *more) {
+  int inputs = d->stretch.inputs, n = 0;
   const Expr **args =
       ARENA_ARRAY(f->arena, const Expr *, (size_t)fn->fn->param_count + 1);
-  if (!args || !adjoint) return NULL;
-  for (int i = 0; i < r->stretch.value_count; i++)
-    if (r->sweep.reads[i])
+  if (!args) return NULL;
+  for (int i = 0; i < d->stretch.value_count; i++)
+    if (reads[i])
       args[n++] = i < inputs ? f->inputs.data[i] : f->results.data[i - inputs];
-  args[n++] = adjoint;
-  Expr *call = expr_call(f->arena, adjoint->span, fn, n, args);
+  for (int i = 0; i < count; i++) args[n++] = more[i];
+  Expr *call = expr_call(f->arena, d->value->span, fn, n, args);
   call->type = fn->type->result;
   return call_inlined(f->p, f->arena, call, fn);
 }
 
+/* Field i of a tuple, which may be written out. */
+static const Expr *field_of(FirstOrder *f, const Expr *tuple, int i) {
+  return tuple->kind == EX_TUPLE ? tuple->args[i]
+                                 : expr_field(f->arena, tuple->span, tuple, i);
+}
+
 /* The gradient of parameter `i`: its part of the sweep's tuple, or zeros. */
-static const Expr *gradient_of(FirstOrder *f, const Reverse *r,
+static const Expr *gradient_of(FirstOrder *f, const Derived *d,
                                const Expr *parts, int i) {
   const Expr *param = f->inputs.data[i];
-  for (int k = 0; parts && k < r->sweep.part_count; k++)
-    if (r->sweep.parts[k].input == i)
-      return parts->kind == EX_TUPLE
-                 ? parts->args[k]
-                 : expr_field(f->arena, parts->span, parts, k);
+  for (int k = 0; parts && k < d->sweep.part_count; k++)
+    if (d->sweep.parts[k].input == i) return field_of(f, parts, k);
   return EXPR_APPLY(f->p, f->arena, param->span, OP_ZEROS_LIKE, NULL, param);
 }
 
 /* The gradients of all parameters, after bindings of what they are made of. */
-static const Expr *gradients(FirstOrder *f, const Reverse *r,
+static const Expr *gradients(FirstOrder *f, const Derived *d,
                              const Expr *adjoint, Bindings *out) {
   const Expr **parts =
-      ARENA_ARRAY(f->arena, const Expr *, (size_t)r->params + 1);
+      ARENA_ARRAY(f->arena, const Expr *, (size_t)d->params + 1);
   const Expr *swept = NULL;
-  if (r->sweep.function) {
-    swept = sweep_call(f, r, adjoint);
+  if (d->sweep.function) {
+    swept = adjoint ? call_over(f, d, d->sweep.function->value, d->sweep.reads,
+                                1, &adjoint)
+                    : NULL;
     if (swept) swept = first_order_sweep(f, out, swept);
     if (!swept) return NULL;
   }
-  for (int i = 0; parts && i < r->params; i++)
-    if (!(parts[i] = gradient_of(f, r, swept, i))) return NULL;
-  return parts ? expr_tuple(f->p, f->arena, r->value->span, r->params, parts)
+  for (int i = 0; parts && i < d->params; i++)
+    if (!(parts[i] = gradient_of(f, d, swept, i))) return NULL;
+  return parts ? expr_tuple(f->p, f->arena, d->value->span, d->params, parts)
                : NULL;
+}
+
+/* The value's tangent, likewise, from those of all parameters. */
+static const Expr *tangent(FirstOrder *f, const Derived *d, Var *const *of,
+                           Bindings *out) {
+  const Expr *more[STRETCH_INPUTS];
+  int n = 0;
+  for (int i = 0; i < d->params; i++)
+    if (is_float_tensor(of[i]->type))
+      more[n++] = expr_use(f->arena, d->value->span, of[i]);
+  const Expr *given =
+      call_over(f, d, d->tangents.function->value, d->tangents.reads, n, more);
+  if (given) given = first_order_sweep(f, out, given);
+  return given ? field_of(f, given, 0) : NULL;
 }
 
 /* --- The body as a stretch ------------------------------------------------ */
@@ -296,23 +317,32 @@ static bool may_be_printed(const Program *p, const Expr *e) {
 }
 
 /* False: the body is no list of operators. */
-static bool reverse_of(FirstOrder *f, int params, const Expr *body,
-                       Reverse *r) {
+static bool body_is_stretch(FirstOrder *f, int params, const Expr *body,
+                            Derived *d) {
   const Block *block = body ? named_result(f, body) : NULL;
   if (!block) return false;
   for (int i = 0; i < block->count; i++)
     if (!add_binding(f, block, i)) return false;
   const Expr *value = first_order_name(f, block->result);
-  *r = (Reverse){.params = params, .block = block, .value = value};
-  if (!is_float_tensor(value->type) ||
-      !make_stretch(f, number_of(f, value), &r->stretch))
-    return false;
+  *d = (Derived){.params = params, .block = block, .value = value};
+  return is_float_tensor(value->type) &&
+         make_stretch(f, number_of(f, value), &d->stretch);
+}
+
+static bool make_sweep(FirstOrder *f, Derived *d) {
   DiagsMark mark = diags_mark(f->p->diags);
-  bool ok =
-      types_stretch(f->p, f->arena, &r->stretch, key_of(f, params), &r->sweep);
+  bool ok = types_stretch(f->p, f->arena, &d->stretch, key_of(f, d->params),
+                          &d->sweep);
   if (!ok) diags_return(f->p->diags, mark);
-  const Global *sweep = ok ? r->sweep.function : NULL;
+  const Global *sweep = ok ? d->sweep.function : NULL;
   return ok && (!sweep || may_be_printed(f->p, sweep->value));
+}
+
+static bool make_tangents(FirstOrder *f, Derived *d) {
+  return types_stretch_tangents(f->p, f->arena, &d->stretch,
+                                key_of(f, d->params).varies, &d->tangents) &&
+         d->tangents.function &&
+         may_be_printed(f->p, d->tangents.function->value);
 }
 
 /* --- Functions ------------------------------------------------------------ */
@@ -402,77 +432,123 @@ static const Expr *pair_of(FirstOrder *f, const Expr *a, const Expr *b) {
   return b ? expr_tuple(f->p, f->arena, a->span, 2, both) : NULL;
 }
 
-/* --- grad and vjp --------------------------------------------------------- */
+/* --- grad, vjp and jvp ---------------------------------------------------- */
+
+static void bind_to(Bindings *all, Var *var, const Expr *value) {
+  VEC_PUSH(
+      all,
+      ((Binding){
+          .kind = BIND_LET, .span = value->span, .var = var, .value = value}));
+}
 
 /* grad(f): a function of the value and the gradient. */
-static const Expr *grad_written(FirstOrder *f, const Expr *e, const Reverse *r,
+static const Expr *grad_written(FirstOrder *f, const Expr *e, const Derived *d,
                                 Var **params, Bindings *all) {
   const Expr *one =
-      expr_number(f->p, f->arena, e->span, (DType)r->value->type->dtype, 1);
-  first_order_forward(f, all, r->block);
-  const Expr *parts = gradients(f, r, one, all);
-  const Expr *pair = pair_of(f, r->value, parts);
-  return fn_of(f, e->span, e->type, r->params, params, after(f, all, pair));
+      expr_number(f->p, f->arena, e->span, (DType)d->value->type->dtype, 1);
+  first_order_forward(f, all, d->block);
+  const Expr *parts = gradients(f, d, one, all);
+  const Expr *pair = pair_of(f, d->value, parts);
+  return fn_of(f, e->span, e->type, d->params, params, after(f, all, pair));
 }
 
 /* vjp(f, x...): the value, and a function of its adjoint.  That the adjoint has
  * the value's shape is known of a shape that is. */
-static const Expr *vjp_written(FirstOrder *f, const Expr *e, const Reverse *r,
+static const Expr *vjp_written(FirstOrder *f, const Expr *e, const Derived *d,
                                Var **params, Bindings *all) {
-  const Type *type = r->value->type, *fn = e->type->args[1];
+  const Type *type = d->value->type, *fn = e->type->args[1];
   Bindings own;
   if (!type_is_static(type) || fn->args[0] != type) return NULL;
-  for (int i = 0; i < r->params; i++) {
-    const Expr *input = e->args[i + 1];
-    if (types_need_check(input->type, params[i]->type)) return NULL;
-    VEC_PUSH(all, ((Binding){.kind = BIND_LET,
-                             .span = input->span,
-                             .var = params[i],
-                             .value = input}));
+  for (int i = 0; i < d->params; i++) {
+    if (types_need_check(e->args[i + 1]->type, params[i]->type)) return NULL;
+    bind_to(all, params[i], e->args[i + 1]);
   }
   Var **adjoint = ARENA_ARRAY(f->arena, Var *, 1);
   if (!adjoint) return NULL;
   adjoint[0] = var_of(f, name_of(f->p->names, "g"), e->span, type);
-  first_order_forward(f, all, r->block);
+  first_order_forward(f, all, d->block);
   VEC_INIT(&own, f->p->mem);
   const Expr *parts =
-      gradients(f, r, expr_use(f->arena, e->span, adjoint[0]), &own);
+      gradients(f, d, expr_use(f->arena, e->span, adjoint[0]), &own);
   const Expr *back = fn_of(f, e->span, fn, 1, adjoint, after(f, &own, parts));
   VEC_DONE(&own);
-  return after(f, all, pair_of(f, r->value, back));
+  return after(f, all, pair_of(f, d->value, back));
+}
+
+/* The fields of a tuple get these names; false: they are of other types. */
+static bool bind_fields(FirstOrder *f, Bindings *all, const Expr *tuple,
+                        int count, Var *const *vars) {
+  if (tuple->type->kind != TY_TUPLE || tuple->type->count != count)
+    return false;
+  if (tuple->kind != EX_TUPLE) tuple = first_order_named(f, all, tuple);
+  for (int i = 0; i < count; i++) {
+    const Expr *field = field_of(f, tuple, i);
+    if (!field || types_need_check(field->type, vars[i]->type)) return false;
+    bind_to(all, vars[i], field);
+  }
+  return true;
+}
+
+/* jvp(f, (x, ...), (x', ...)): the value and its tangent. */
+static const Expr *jvp_written(FirstOrder *f, const Expr *e, const Derived *d,
+                               Var **params, Bindings *all) {
+  Var **own = ARENA_ARRAY(f->arena, Var *, (size_t)d->params + 1);
+  for (int i = 0; own && i < d->params; i++)
+    own[i] =
+        var_of(f, name_of(f->p->names, "tangent"), e->span, params[i]->type);
+  if (!own || !bind_fields(f, all, e->args[1], d->params, params) ||
+      !bind_fields(f, all, e->args[2], d->params, own))
+    return NULL;
+  first_order_forward(f, all, d->block);
+  return after(f, all, pair_of(f, d->value, tangent(f, d, own, all)));
+}
+
+/* How each form is written. */
+static const struct Form {
+  OpSpecial special;
+  bool (*make)(FirstOrder *f, Derived *d);
+  const Expr *(*write)(FirstOrder *f, const Expr *e, const Derived *d,
+                       Var **params, Bindings *all);
+} forms[] = {{SPECIAL_GRAD, make_sweep, grad_written},
+             {SPECIAL_VJP, make_sweep, vjp_written},
+             {SPECIAL_JVP, make_tangents, jvp_written}};
+
+static const struct Form *form_of(const Expr *e) {
+  const OpInfo *op = expr_operator(e);
+  for (size_t i = 0; op && i < sizeof forms / sizeof *forms; i++)
+    if (op->special == forms[i].special) return &forms[i];
+  return NULL;
 }
 
 /* NULL: it stays. */
-static const Expr *written(Program *p, Arena *arena, const Expr *e) {
-  bool is_grad = expr_operator(e)->special == SPECIAL_GRAD;
+static const Expr *written(Program *p, Arena *arena, const struct Form *form,
+                           const Expr *e) {
   const Expr *fn = function_of(e->args[0]), *made = NULL;
   int n = fn ? fn->fn->param_count : 0;
   Var **params = ARENA_ARRAY(arena, Var *, (size_t)n + 1);
-  if (!fn || !params || (!is_grad && e->count != n + 1)) return NULL;
+  bool whole = form->special != SPECIAL_VJP || e->count == n + 1;
+  if (!fn || !params || !whole) return NULL;
   FirstOrder f;
-  Reverse r;
+  Derived d;
   Bindings all;
   first_order_start(&f, p, arena);
   VEC_INIT(&all, p->mem);
-  if (reverse_of(&f, n, body_of(&f, e->args[0], fn, params), &r))
-    made = is_grad ? grad_written(&f, e, &r, params, &all)
-                   : vjp_written(&f, e, &r, params, &all);
+  if (body_is_stretch(&f, n, body_of(&f, e->args[0], fn, params), &d) &&
+      form->make(&f, &d))
+    made = form->write(&f, e, &d, params, &all);
   VEC_DONE(&all);
   first_order_end(&f);
   return made;
-}
-
-static bool is_wanted(const Expr *e) {
-  const OpInfo *op = expr_operator(e);
-  return op && (op->special == SPECIAL_GRAD || op->special == SPECIAL_VJP);
 }
 
 static const Expr *first_order(Program *p, Arena *arena, const Expr *e) {
   ExprMap m;
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
-    if (m.walk.event != WALK_LEAVE || !is_wanted(m.made)) continue;
-    const Expr *made = written(p, arena, m.made);
+    const struct Form *form =
+        m.walk.event == WALK_LEAVE ? form_of(m.made) : NULL;
+    if (!form) continue;
+    const Expr *made = written(p, arena, form, m.made);
     if (made && pass_may_replace(p, NULL, m.made, made)) expr_map_put(&m, made);
   }
   return expr_map_end(&m);

@@ -241,10 +241,8 @@ void step_operator(StepMachine *m, const Expr *e, int count,
   if (op_is_form(info)) {
     step_fail(m, E0609, e->span,
               "`%s` is not stepped through: step through what `rly opt "
-              "--passes FirstOrderGradient` makes of %s",
-              info->name,
-              info->special == SPECIAL_JVP ? "`grad` or `vjp` in its place"
-                                           : "the program");
+              "--passes FirstOrderGradient` makes of the program",
+              info->name);
     return;
   }
   effects[info->special](&(Effect){.m = m,

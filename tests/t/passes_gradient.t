@@ -77,10 +77,23 @@ let %r = vjp(fn (%w: Tensor[(3, 4), float32], %x: Tensor[(2, 4), float32]) {
 %r.1(ones(shape=[2, 3]));
 %r.1(full(2f, shape=[2, 3]));
 END
+  'jvp' => <<'END',
+def @f(%w: Tensor[(3, 4), float32], %x: Tensor[(2, 4), float32], %k: int32) {
+  let %h = tanh(nn.dense(%x, %w)) * exp(nn.dense(%x, %w * %w));
+  let %s = split(%h, indices_or_sections=3, axis=1);
+  sum(concatenate((%s.0, %s.2), axis=1) * cast(%k, dtype="float32"), axis=[1])
+}
+jvp(@f, (%w, %x, 3), (%w * 0.5f, %x, 0));
+let %at = (%w, %x, 3);
+jvp(@f, %at, %at).1;
+def @said(%x: float32) { print(%x); %x }
+jvp(fn (%x: float32, %y: float32) { %x * %y * %x }, (@said(1f), @said(2f)),
+    (@said(3f), @said(4f)));
+END
 );
 for my $name (sort keys %written) {
   my $text = same('FirstOrderGradient', $weights . $written{$name}, $name);
-  my $left = () = $text =~ /\b(?:grad|vjp)\(/g;
+  my $left = () = $text =~ /\b(?:grad|jvp|vjp)\(/g;
   is($left, $name =~ /within/ ? 1 : 0, "FirstOrderGradient: $name (written)");
 }
 like(same('FirstOrderGradient', $_ . ';', 'what stays: ' . $_), qr/\bgrad\(/,
@@ -91,6 +104,14 @@ like(same('FirstOrderGradient', $_ . ';', 'what stays: ' . $_), qr/\bgrad\(/,
     'grad(fn (%x: float32) { let %c = ref(%x); ref_read(%c) * %x })(3f)',
     'grad(fn (%x: (float32, float32)) { %x.0 * %x.1 })((3f, 2f))',
     'grad(checkpoint(fn (%x: float32) { %x * %x }))(3f)';
+like(same('FirstOrderGradient', $_ . ';', 'what stays: ' . $_), qr/\bjvp\(/,
+     'FirstOrderGradient: stays')
+  for 'jvp(fn (%x: Tensor[(2), float32]) { nn.softmax(%x) }, ([1f, 2f],), '
+    . '([1f, 0f],))',
+    'jvp(fn (%x: float32) { stop_gradient(%x) * 2f }, (1f,), (2f,))',
+    'jvp(fn (%x: (float32, float32)) { %x.0 * %x.1 }, ((3f, 2f),), '
+    . '((1f, 1f),))',
+    'jvp(fn () { 2f }, (), ())';
 # Each of two equal values adds its own adjoint, which a product with both of
 # them rounds otherwise.
 my $twice = <<'END';

@@ -397,9 +397,4 @@ like($mapped, qr/\(List\[\(int32, Tensor\[\(1\), float32\]\)\]\)/,
      'types of values');
 unlike($mapped, qr/Cons\(.*\(List\[A\]\)/, '... never as they are declared');
 
-# Derivatives have no steps.
-like(evaluated('jvp(fn (%x: float32) { %x }, (1f,), (1f,))'),
-     qr/E0609: `jvp` is not .* makes of `grad` or `vjp` in its place/,
-     'jvp has no steps, and what has some is named');
-
 done_testing();

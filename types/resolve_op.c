@@ -52,12 +52,14 @@ static int required_args(const OpInfo *op, int count) {
  * or one that is not, to show how they are written. */
 static const char *signature(Resolver *r, const OpInfo *op) {
   const char *text = op->name, *comma = "(";
-  for (int i = 0; i < op_arg_count(op); i++) {
+  int count = op_arg_count(op);
+  for (int i = 0; i < count; i++) {
     OpArg arg = op_arg(op, i);
-    if (arg.optional) continue;
+    bool repeats = op->many && i == count - 1;
+    if (arg.optional && !repeats) continue;
     text = arg.tuple ? arena_printf(r->arena, "%s%s(a, b)", text, comma)
-                     : arena_printf(r->arena, "%s%s%.*s", text, comma, arg.len,
-                                    arg.name);
+                     : arena_printf(r->arena, "%s%s%.*s%s", text, comma,
+                                    arg.len, arg.name, repeats ? "..." : "");
     comma = ", ";
   }
   bool needed = false;

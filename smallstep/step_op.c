@@ -239,10 +239,12 @@ void step_operator(StepMachine *m, const Expr *e, int count,
     return;
   }
   if (op_is_form(info)) {
-    step_fail(m, E0609, e->span,
-              "`%s` is not stepped through: step through what `rly opt "
-              "--passes FirstOrderGradient` makes of the program",
-              info->name);
+    step_fail(
+        m, E0609, e->span,
+        "`%s` has steps only where its function calls operators and does "
+        "nothing else; `rly opt --passes Inline,PartialEval,Unroll` makes "
+        "many such",
+        info->name);
     return;
   }
   effects[info->special](&(Effect){.m = m,

@@ -397,4 +397,22 @@ like($mapped, qr/\(List\[\(int32, Tensor\[\(1\), float32\]\)\]\)/,
      'types of values');
 unlike($mapped, qr/Cons\(.*\(List\[A\]\)/, '... never as they are declared');
 
+# A derivative that can be written out has steps, in a file and at the prompt.
+my $derived = spew(scratch('derived.rly'),
+                   "grad(fn (%x: float32) { sin(%x) * %x })(2f);\n");
+gives(rly('step', $derived), 0,
+      qr/\A1 call .*FirstOrderGradient.*^\(1\.8185948f, \(0\.07700372f,\)\)$/ms,
+      '', 'a derivative in a file');
+gives(rly('step', '-e', 'jvp(fn (%x: float32) { %x * %x }, (3f,), (1f,))'), 0,
+      qr/`%tangent` is bound to 1f.*^\(9f, 6f\)$/ms, '', '... of -e');
+gives(rly({in => "def \@f(%x: float32) { %x * %x }\n:step grad(\@f)(3f)\n"
+                . "\@f(2f)\n"}, 'repl'), 0,
+      qr/^1 call .*`add` of 3f .* and 3f .* gives 6f.*^\(9f, \(6f,\)\)\n4f$/ms,
+      '', '... and at the prompt');
+gives(rly('step', '-e', 'let %c = ref(1f); grad(fn (%x: float32) '
+          . '{ let %d = ref(%x); ref_read(%d) })(3f)'), 2,
+      qr/E0609: `grad` has steps only where/, '', 'one that cannot has none');
+gives(rly('step', '-e', '1 + nosuch('), 1, '', qr/\A.*error.*\n(?!.*error)/s,
+      'a mistake is told of once');
+
 done_testing();

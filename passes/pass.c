@@ -87,8 +87,8 @@ const int pass_count = PASS_COUNT;
 
 /* A linear search: a command asks once. */
 const PassInfo *pass_find(const char *name) {
-  for (int i = 0; i < PASS_COUNT; i++)
-    if (strcmp(pass_info[i].name, name) == 0) return &pass_info[i];
+  for (const PassInfo *p = pass_info; p < pass_info + PASS_COUNT; p++)
+    if (!strcmp(p->name, name) || (p->also && !strcmp(p->also, name))) return p;
   return NULL;
 }
 

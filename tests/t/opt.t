@@ -394,9 +394,11 @@ gives(opt($small, '--passes', 'relay'), 1, '',
       qr/`relay` is no pass of rly opt.*rly fmt --pass relay/s, 'one of fmt');
 gives(rly('fmt', '--pass', 'DeadCodeElimination', $path), 1, '',
       qr/`DeadCodeElimination` is a pass of rly opt --passes/, 'and back');
-gives(opt($small, '--passes', 'Gradient'), 1, '',
-      qr/no pass `Gradient`.*did you mean `FirstOrderGradient`/s,
+gives(opt($small, '--passes', 'FirstOrder'), 1, '',
+      qr/no pass `FirstOrder`.*did you mean `FirstOrderGradient`/s,
       'part of a name');
+is(opt($small, '--passes', 'Gradient')->{out},
+   opt($small, '--passes', 'FirstOrderGradient')->{out}, 'a second name');
 gives(opt($small, '--print-after', 'zzz'), 1, '', qr/no pass `zzz`/,
       'nothing is printed after no pass');
 gives(opt($small, '--passes', 'DeadCodeElimination,' x 300), 1, '',

@@ -543,6 +543,12 @@ my ($steps, $ones) = (7, 'ones(shape=');
 my $lstm = "\@lstm(${ones}[7, 2, 3], dtype=\"float32\"), "
     . join(', ', map { "${ones}[$_], dtype=\"float32\")" }
                '2, 5', '2, 5', '20, 3', '20, 5', '20', '20') . ')';
+# Of a product with itself 2,000 operations, and as many for the adjoint of each
+# side.
+session("def \@f(%x: Tensor[(10, 10), float32]) { sum(nn.dense(%x, %x)) }\n"
+            . ":cost grad(\@f)(ones(shape=[10, 10]))\n",
+        qr/^ +2 +4000 .* nn\.matmul\n +1 +2000 .* nn\.dense\n/m, '',
+        ':cost of a gradient');
 my $cost = rly({in => ":cost $lstm\n"}, 'repl')->{out};
 my %row = map { reverse /^ +(\d+ +\d+) .* (\S+)$/ } split /\n/, $cost;
 like($row{'nn.dense'}, qr/^\d+ +@{[2 * $steps * 2 * 20 * (3 + 5)]}$/,

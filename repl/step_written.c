@@ -41,7 +41,7 @@ static void write_out(void *written, const Expr *e) {
   PassCall call = pass_call_of(pass_find(pass_name));
   Item item = {.kind = ITEM_EXPR, .span = e->span, .expr = e};
   Step step = {.kind = STEP_EXPR, .expr = e, .span = e->span};
-  Unit *unit = unit_new(p, NULL);
+  Unit *unit = unit_new(p, sources_file(p->sources, e->span));
   unit->items = &item;
   unit->steps = &step;
   unit->item_count = unit->step_count = 1;

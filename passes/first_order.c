@@ -301,8 +301,9 @@ static StretchKey key_of(const FirstOrder *f, int params) {
   return key;
 }
 
-/* Does the program mean by the names of definitions in `e` what these are?  It
- * may have a definition of its own by the name of the library's. */
+/* Does each name of a definition in `e` mean the same in the program?  The
+ * program may have a definition of its own by the name of one of the library's.
+ */
 static bool may_be_printed(const Program *p, const Expr *e) {
   ExprWalk w;
   bool fits = true;

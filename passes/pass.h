@@ -48,7 +48,7 @@ typedef struct PassArg {
 enum { PASS_ARGS_MAX = 4 };
 
 typedef struct PassInfo {
-  const char *name, *also;       /* also: what else it is called; or NULL */
+  const char *name, *also;       /* `also`: its second name, or NULL */
   unsigned needs, gives, breaks; /* FACT_ */
   bool entries;                  /* it looks at those of the unit */
   bool lets;   /* it may want lets in the place of graph variables */
@@ -135,7 +135,7 @@ void pass_value_print(StrBuf *out, const PassArg *arg, int64_t value);
 /* "a whole number from 1 to 16", "float16 or bfloat16". */
 void pass_range_print(StrBuf *out, const PassArg *arg);
 
-/* NULL: there is none of that name; a pass may have two. */
+/* The pass of that name, its first or its second; NULL: there is none. */
 const PassInfo *pass_find(const char *name);
 /* The name that was probably meant where there is none: a similar one, else the
  * first that holds it, as FirstOrderGradient does `gradient`.  `bound`: of the

@@ -10,7 +10,8 @@
 
 static const char pass_name[] = "FirstOrderGradient";
 
-/* What is wrong with the file is said when it is read to be run. */
+/* Mistakes in the file are reported later, when it is read to be stepped
+ * through. */
 const char *step_passes(Host *h) {
   const Cli *cli = h->cli;
   OptPass pass = {.call = pass_call_of(pass_find(pass_name))};

@@ -13,7 +13,8 @@
  *
  * The operator's record is then replaced by one that has no operands, like an
  * input's, and has the tangents in the place of results.  A result that does
- * not vary has no record.  Stretches of element-wise operators have one record.
+ * not vary has no record.  A stretch that has a function of tangents has one
+ * record for all of its operators.
  *
  * An operator without a derivative is no error until the value of the run
  * depends on it: its record stays what it is, and becomes the record of all

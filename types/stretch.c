@@ -772,9 +772,9 @@ static bool add_tangents(Writing *w, const StretchOp *op) {
   for (int i = 0; i < op->out_count; i++)
     depends |= w->sums[op->first + i].depends;
   if (!depends) return true;
-  if (is_diagonal(w, op)) return add_diagonals(w, op);
   OpLinear linear = op_linear(op->attrs);
-  return linear != LINEAR_NOT && add_linear(w, op, linear);
+  if (linear != LINEAR_NOT) return add_linear(w, op, linear);
+  return is_diagonal(w, op) && add_diagonals(w, op);
 }
 
 static bool write_tangents(Writing *w, uint32_t varies, uint32_t *outs) {

@@ -180,8 +180,7 @@ static Cell *record_op(Session *s, const OpSite *site, int level, int n,
   bool blank = checkpoint_blanks(s, level);
   bool forward = level_is_forward(s, level);
   Cell *made;
-  if (forward &&
-      forward_directly(s, site, level, n, own, under, m, outs, &made))
+  if (forward && forward_directly(s, site, level, n, own, under, m, &made))
     return made;
   const struct Derivative *d =
       blank ? NULL : derivative_of(s, site, n, under, m, outs);

@@ -221,8 +221,7 @@ bool dual_apply(Session *s, const OpSite *site, int n, const Value *args,
  * `under` below the level: makes the record of its m results' tangents, if that
  * needs no record of the operator.  *made is NULL after a fault. */
 bool forward_directly(Session *s, const OpSite *site, int level, int n,
-                      const Value *own, const Value *under, int m,
-                      const Value *outs, Cell **made);
+                      const Value *own, const Value *under, int m, Cell **made);
 /* Likewise from that record, which it takes, and which may be of a rule of
  * one's own: n is 0 then.  NULL after a fault. */
 Cell *forward_step(Session *s, Cell *record, int n, const Value *own, int m,

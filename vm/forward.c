@@ -163,13 +163,12 @@ static bool attribute_varies(const OpSite *site, int level, int n,
 
 bool forward_directly(Session *s, const OpSite *site, int level, int n,
                       const Value *own, const Value *under, int m,
-                      const Value *outs, Cell **made) {
+                      Cell **made) {
   *made = without_derivative(level, n, own);
   if (*made) obj_keep(&(*made)->obj);
   if (*made) return true;
   OpLinear linear = op_linear(site->attrs);
-  if (linear == LINEAR_NOT || is_diagonal(site, level, n, own, outs[0]) ||
-      attribute_varies(site, level, n, own))
+  if (linear == LINEAR_NOT || attribute_varies(site, level, n, own))
     return false;
   *made = linear == LINEAR_EACH
               ? tangents_of_each(s, site, level, n, own, under)

@@ -134,12 +134,9 @@ void cost_run(Repl *r, const char *expr) {
   Count c = {.repl = r,
              .stepper = session_stepper(r->session, NULL),
              .deadline = timeout > 0 ? clock_seconds() + timeout : 0};
-  StrBuf written;
-  if (step_write_out(r->host, expr, &written)) expr = strbuf_text(&written);
   cost_init(&c.cost, r->host->program->ir->mem);
   if (c.stepper)
     program_look_at(r->host->program, expr, strlen(expr), look, &c);
-  strbuf_done(&written);
   host_report(r->host);
   cost_done(&c.cost);
   stepper_free(c.stepper);

@@ -553,11 +553,8 @@ int step_through(Host *h, rly_session *s, const rly_function *entry,
  * `printed` counts from here what the stepper prints, see step_leave(). */
 bool step_add(Repl *r, const char *items) {
   rly_program *p = r->host->program;
-  StrBuf written;
-  if (step_write_out(r->host, items, &written)) items = strbuf_text(&written);
   rly_status status =
       rly_program_add_text(p, "<step>", items, strlen(items), RLY_RECHECK);
-  strbuf_done(&written);
   r->host->printed = 0;
   host_report(r->host);
   return status == RLY_OK;
@@ -709,11 +706,7 @@ static int step_program(Host *h) {
     h->versions = versions_new(h->program->mem);
     if (!h->versions) return host_out_of_memory(h);
   }
-  Cli own = *cli;
-  if (!cli_has_passes(cli)) own.passes = step_passes(h);
-  h->cli = &own;
   int status = step_added(h);
-  h->cli = cli;
   versions_free(h->versions);
   return status;
 }

@@ -32,15 +32,6 @@ const char *steps_text(uint64_t count, char text[STEPS_TEXT]);
 void step_say(StepShow *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* --- step_written.c ------------------------------------------------------- */
-
-/* The passes that write derivatives of the file, or of -e, out; NULL: there are
- * none that they can. */
-const char *step_passes(Host *h);
-/* Writes the expression to `out` with its derivatives written out; false: it
- * has none that can be, or is something else.  strbuf_done() follows. */
-bool step_write_out(Host *h, const char *items, StrBuf *out);
-
 /* --- strategy.c ----------------------------------------------------------- */
 
 /* That of --strategy; NULL after reporting. */

@@ -382,6 +382,9 @@ static void resume(StepMachine *m) {
     case K_RESULT: result_done(m, frame); break;
     case K_ARMS: step_arms(m, frame); break;
     case K_GUARD: step_guard(m, frame); break;
+    case K_RUN: step_run_done(m, frame); break;
+    case K_CUSTOM: step_custom_done(m, frame); break;
+    case K_SWEEP: step_sweep_on(m, frame); break;
     default: define_done(m, frame); break;
   }
 }
@@ -416,7 +419,7 @@ StepOutcome step_next(StepMachine *m) {
 static void start(StepMachine *m, const Expr *e) {
   m->job++;
   m->outcome = STEP_RULE;
-  m->now.frames = m->now.value = NULL;
+  m->now = (StepState){.expr = NULL};
   step_to_expr(m, e, NULL);
 }
 
@@ -476,6 +479,8 @@ StepMachine *step_new(Program *p, StepHost host) {
   VEC_INIT(&m->entries, m->mem);
   VEC_INIT(&m->kept, m->mem);
   ptrmap_init(&m->imported, m->mem);
+  ptrmap_init(&m->sites, m->mem);
+  ptrmap_init(&m->rules, m->mem);
   arena_init(&m->arena, m->mem);
   VEC_INIT(&m->changes, m->mem);
   m->low = UINT32_MAX;
@@ -491,6 +496,8 @@ void step_free(StepMachine *m) {
   VEC_DONE(&m->entries);
   VEC_DONE(&m->kept);
   ptrmap_done(&m->imported);
+  ptrmap_done(&m->sites);
+  ptrmap_done(&m->rules);
   arena_done(&m->arena);
   VEC_DONE(&m->changes);
   strbuf_done(&m->message);

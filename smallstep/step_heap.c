@@ -37,7 +37,7 @@ StepObj *step_obj(StepMachine *m, StepObjKind kind, uint32_t count) {
  * collection. */
 StepObj *step_tensor_take(StepMachine *m, Tensor *t) {
   if (!t) return mem_raise_exhausted(m->mem), NULL;
-  StepObj *o = step_obj(m, V_TENSOR, 0);
+  StepObj *o = step_obj(m, V_TENSOR, 1);
   if (!o) return tensor_drop(&m->heap, t), NULL;
   o->tensor = t;
   m->bytes += tensor_bytes(t);
@@ -139,6 +139,8 @@ static void mark_state(Marks *todo, const StepState *state) {
   mark(todo, state->value);
   mark(todo, state->env);
   mark(todo, state->frames);
+  mark(todo, state->along);
+  mark(todo, state->customs);
 }
 
 static void mark_record(StepMachine *m, Marks *todo) {

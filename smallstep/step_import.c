@@ -78,6 +78,7 @@ static StepObj *ref(Import *im, const Type *type, Value v) {
   cell = step_obj(m, V_CELL, 1);
   if (!cell) return NULL;
   cell->index = ++m->cells;
+  cell->depth = 1;
   ptrmap_put(&m->imported, v.obj, cell);
   VEC_PUSH(&m->kept, cell);
   return fields_of(im, cell, type, v);
@@ -169,6 +170,20 @@ static StepObj *group(Import *im, const FnGroup *g, StepObj *env) {
   return o;
 }
 
+/* What a form was given, as its closure has it.  Of a run that vjp began the
+ * tape is not told. */
+static StepObj *form(Import *im, const Function *f, Value v) {
+  const FnGroup *g = f->key.group;
+  const Value *from = cell_fields(captures_cell(g, v.cell)) + captures_first(g);
+  StepObj *o = step_obj(im->m, V_FORM, (uint32_t)g->free_count);
+  if (!o) return NULL;
+  o->expr = f->key.expr;
+  for (int i = 0; i < g->free_count; i++)
+    VEC_PUSH(&im->todo,
+             (Wanted){g->free[i].var->type, from[i], o, (uint32_t)i});
+  return o;
+}
+
 /* An operator or a constructor as a value has no environment. */
 static StepObj *function(Import *im, const Type *type, Value v) {
   const Function *f = closure_function(v.cell);
@@ -183,6 +198,7 @@ static StepObj *function(Import *im, const Type *type, Value v) {
     StepObj *env = captured(im, f->key.group, v.cell, &in);
     return step_closure(im->m, f->key.expr, group(im, f->key.group, env));
   }
+  if (f->key.kind == FUNCTION_FORM) return form(im, f, v);
   bool is_op = f->key.kind == FUNCTION_OP;
   StepObj *o = step_obj(im->m, is_op ? V_OP : V_CTOR, 0);
   if (o && is_op) o->expr = f->key.expr;

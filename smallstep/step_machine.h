@@ -4,6 +4,10 @@
  *   step_rules.c   the rules of expressions: calls, matches, cells ...
  *   step_op.c      operators
  *   step_check.c   run-time checks of shapes, named dimensions
+ *   step_derivative.c  forms of derivatives, and what they record
+ *   step_trace.c   what a value depends on
+ *   step_sweep.c   the reverse sweep; step_adjoint.c the sums in it
+ *   step_tangent.c the forward one
  *   step_heap.c    objects, environments, their reclamation
  *   step_record.c  the states that were, and the way back to them
  *   step_import.c  a session's values
@@ -19,13 +23,17 @@
 
 typedef enum StepObjKind {
   /* Values. */
-  V_TENSOR,  /* tensor; index: 1 where it has a shape only */
+  V_TENSOR,  /* tensor; index: 1 where it has a shape only; fields: ORIGIN */
   V_TUPLE,   /* fields */
   V_DATA,    /* ctor; fields */
   V_CLOSURE, /* expr, an EX_FN; fields: ENV_OF */
   V_CTOR,    /* ctor, as a function */
   V_OP,      /* expr, an EX_OP: an operator as a function */
-  V_CELL,    /* fields: CONTENT, which changes; index: its number, from 1 */
+  V_CELL,    /* fields: CONTENT, which changes; index: its number, from 1;
+                depth: 1 where it came from a session */
+  V_FORM,    /* a function that a form of derivatives gave; expr: the form's
+                call; fields: what the form was given, or the run (V_RUN) that
+                vjp's second result sweeps */
   /* In environments only. */
   V_NUMBER,  /* number: the value of a named dimension */
   V_PROMISE, /* expr; index: whether it is evaluated; fields: CONTENT, its
@@ -35,6 +43,19 @@ typedef enum StepObjKind {
   E_GROUP, /* bindings, `index` of them; fields: OUTER */
   /* The values of an expression's children, the last first. */
   L_DONE, /* fields: OUTER the rest, BOUND the value */
+  /* Where the floats of a tensor came from, in a program that differentiates
+   * (step_derivative.c); index: how many were made before it. */
+  R_OPERATOR, /* site; fields: RECORD_VALUE, RECORD_ARGS */
+  R_CUSTOM,   /* expr: the call of with_vjp; the same, and RECORD_REVERSE */
+  R_INPUT,    /* of a run; key: the parameter, or NULL; fields: RECORD_VALUE, a
+                 tensor, and RECORD_OF, what it is outside the run */
+  R_READ,     /* out of a cell; cell: its number, 0 if a session's; the same */
+  /* Derivatives under way. */
+  V_RUN,     /* index: the records before it; depth: with its inputs; cells: the
+                cells before it; fields: RUN_INPUTS, RUN_VALUE */
+  V_SWEEP,   /* index: the records left; depth: SweepKind; operand; fields:
+                SWEEP_RUN and so on */
+  L_ADJOINT, /* key: whose; fields: OUTER, BOUND its sum so far, ROWS */
   /* Frames: expr and index say what waits; fields: BELOW, ENV, DONE. */
   K_CHILD,   /* for a child: `index` is its turn and the order (step_turn) */
   K_BINDING, /* for the value of binding `index` of a block */
@@ -47,12 +68,28 @@ typedef enum StepObjKind {
                 take it */
   K_GUARD,   /* for the guard of arm `index`; DONE has the scrutinee */
   K_DEFINE,  /* for the value of `global` */
+  K_RUN,     /* for the value of what is differentiated, index: RunOf; DONE is
+                the run */
+  K_CUSTOM,  /* for the value of a function with a rule of its own; DONE has the
+                form, and the arguments as its record keeps them */
+  K_SWEEP,   /* for what a rule gives, if index is SWEEP_RULE, or just its turn;
+                DONE is the sweep */
 } StepObjKind;
 
 enum { ENV_OF = 0, CONTENT = 0, OUTER = 0, BOUND = 1 };
 /* A graph node; what a strategy lets wait, once or for each use. */
 enum { PROMISE_NODE, PROMISE_NEED, PROMISE_NAME };
 enum { BELOW = 0, ENV = 1, DONE = 2, FRAME_FIELDS = 3 };
+enum { ORIGIN = 0 };
+enum {
+  RECORD_VALUE,
+  RECORD_AFTER, /* the record whose tangents it is about; or NULL */
+  RECORD_ARGS,
+  RECORD_REVERSE,
+  RECORD_OF = RECORD_ARGS
+};
+enum { RUN_INPUTS, RUN_VALUE, RUN_TANGENTS, RUN_FIELDS };
+typedef enum RunOf { RUN_OF_GRAD, RUN_OF_VJP, RUN_OF_JVP } RunOf;
 
 typedef struct StepObj StepObj;
 struct StepObj {
@@ -70,10 +107,19 @@ struct StepObj {
     const void *key;
     const Binding *bindings;
     const Global *global;
+    const struct StepSite *site;
     int64_t number;
+    uint32_t cell, cells, operand;
   };
   StepObj *fields[];
 };
+
+/* An operator as it is called. */
+typedef struct StepSite {
+  const Expr *expr; /* the call, or where it is a value the operator; of what a
+                       sweep calls, where it was at work */
+  const Attrs *attrs;
+} StepSite;
 
 /* --- The record ------------------------------------------------------------
  * A state is immutable but for what changes in cells, promises and globals; so
@@ -83,6 +129,9 @@ typedef struct StepState {
   const Expr *expr; /* NULL: `value` */
   int at;           /* of a block: the binding to continue with */
   StepObj *value, *env, *frames;
+  StepObj *along;   /* the record whose tangents are being found; or NULL */
+  StepObj *customs; /* a list of all R_CUSTOM since the first run began */
+  uint32_t runs;    /* under way: operators are recorded */
 } StepState;
 
 typedef struct StepChange {
@@ -104,6 +153,17 @@ typedef struct StepEntry {
   uint64_t count; /* rules applied so far */
   size_t changes; /* so far */
 } StepEntry;
+
+/* The operators that a sweep itself applies to adjoints (step_sweep.c). */
+typedef enum Adding {
+  ADDING_ADD,      /* a sum of two */
+  ADDING_COLLAPSE, /* to the shape of what was broadcast */
+  ADDING_ROWS,     /* to some rows */
+  ADDING_JOIN,     /* what waits, one below the other */
+  ADDING_PRODUCT,  /* a product of all that waits */
+  ADDING_SUM,      /* the sum of all rows that wait */
+  ADDING_COUNT
+} Adding;
 
 struct StepMachine {
   Program *program;
@@ -133,10 +193,15 @@ struct StepMachine {
   size_t threshold;  /* the number of bytes that starts a collection */
   uint32_t promises; /* the number of promises made so far */
   uint32_t cells;    /* the number of cells made so far */
+  uint32_t records;  /* likewise, R_OPERATOR and the like */
   /* What was copied from a session. */
   PtrMap imported;     /* a session's cell -> its copy, a V_CELL */
   VEC(StepObj *) kept; /* the copies */
-  Arena arena;         /* of groups of functions */
+  Arena arena;         /* of groups of functions, and of sites */
+  PtrMap sites;        /* an expression -> its StepSite */
+  PtrMap rules;        /* attributes -> the StepRuleMade of their operator */
+  const Attrs *adding[ADDING_COUNT]; /* of the operators of sweeps; NULL: not
+                                        used yet */
   /* The record. */
   size_t keep; /* the most entries; 0: there is no record */
   VEC(StepEntry) entries;
@@ -246,12 +311,20 @@ void step_guard(StepMachine *m, const StepObj *frame);
 /* Evaluates a promise; the top frame receives its value. */
 void step_force(StepMachine *m, StepObj *promise, Span span);
 
+/* Calls a closure, an operator or a constructor, likewise. */
+void step_apply(StepMachine *m, const Expr *e, StepObj *f, const StepObj *args,
+                int count);
 /* Calls an operator with the first `count` of the values.  `e` is the call that
  * names it, or the operator where it is a value. */
 void step_operator(StepMachine *m, const Expr *e, int count,
                    const StepObj *args);
 /* An operator's call has failed with a fault that is not for want of memory. */
 void step_operator_failed(StepMachine *m, const Expr *e, const OpCall *call);
+
+/* An operator that is no effect and no form.  `span`: of the call that a
+ * failure points at. */
+void step_kernel(StepMachine *m, const StepSite *site, int count,
+                 const StepObj *args);
 
 /* The results of a call that was made. */
 StepObj *step_results_take(StepMachine *m, const OpCall *call);
@@ -261,6 +334,90 @@ void step_shapes_operator(StepMachine *m, OpCall *call, int count,
 /* Before elements of the value decide how the run goes on: false, with the run
  * ended, where they were not computed. */
 bool step_decides(StepMachine *m, const StepObj *v, Span span);
+
+/* --- Derivatives (step_derivative.c) -------------------------------------- */
+
+/* The call of a form with its arguments. */
+void step_form(StepMachine *m, const Expr *e, int count, const StepObj *args);
+/* Calls a function, which a form may have given, with the first `count` of the
+ * values, for the call `e`. */
+void step_call_function(StepMachine *m, const Expr *e, StepObj *f,
+                        const StepObj *args, int count);
+/* The function that a call of `f` enters, out of all forms around it; a V_FORM
+ * where that is the sweep of vjp. */
+const StepObj *step_entered(const StepObj *f);
+/* Frames of derivatives whose value has come. */
+void step_run_done(StepMachine *m, const StepObj *frame);
+void step_custom_done(StepMachine *m, const StepObj *frame);
+/* Records what an operator gave, if one of its `count` operands has an
+ * origin. */
+void step_record(StepMachine *m, const StepSite *site, int count,
+                 const StepObj *args, StepObj *value);
+/* A value without origins, where no run is under way. */
+StepObj *step_leaving(StepMachine *m, StepObj *v);
+/* A cell's content, as what is differentiated reads it. */
+StepObj *step_content(StepMachine *m, const StepObj *cell);
+
+/* A copy of a value, with what `leaf` gives in the place of each tensor.  With
+ * `shares` what stands twice in the value is copied once, and what functions
+ * captured is copied, too. */
+StepObj *step_copy(StepMachine *m, StepObj *v, bool shares,
+                   StepObj *(*leaf)(StepMachine *m, StepObj *t, void *data),
+                   void *data);
+static inline bool step_is_float(const StepObj *v) {
+  return v->kind == V_TENSOR && dtype_is_float((DType)v->tensor->dtype);
+}
+/* A tensor as the input of a run that begins: of this parameter, or NULL. */
+StepObj *step_input(StepMachine *m, StepObj *t, void *param);
+/* Zeros like a tensor. */
+StepObj *step_zeros(StepMachine *m, const StepObj *like);
+
+/* --- The sweep (step_sweep.c) --------------------------------------------- */
+
+enum {
+  SWEEP_RUN,
+  SWEEP_RECORDS,  /* a tuple, in the order of making: the run's inputs, and what
+                     depends on them */
+  SWEEP_ADJOINTS, /* a list of L_ADJOINT; a newer one hides an older one */
+  SWEEP_TODO,     /* parts of adjoints that are still to be added */
+  SWEEP_ALONG_OF, /* SWEEP_BACK: the tangents found so far, likewise */
+  SWEEP_OUTER,    /* SWEEP_ALONG: StepState.along of what it is part of */
+  SWEEP_DID,      /* the last step: a tuple of DID_ */
+  SWEEP_FIELDS
+};
+/* What records are gone over for. */
+typedef enum SweepKind {
+  SWEEP_GRAD,  /* the value and the gradient, from the adjoint 1 */
+  SWEEP_VJP,   /* the adjoints of the inputs, from one of the value */
+  SWEEP_ALONG, /* the value and its tangent, forward */
+  SWEEP_BACK,  /* one record, for its tangents (step_tangent.c) */
+  SWEEP_FOUND, /* the tangents of that: () where there is none */
+} SweepKind;
+/* What a step of a sweep did; the index of its SWEEP_DID. */
+typedef enum StepDid {
+  DID_RULE,      /* entered a rule, from an adjoint */
+  DID_SUM,       /* added a part */
+  DID_BROADCAST, /* summed a part over what was broadcast */
+  DID_IN_ROWS,   /* added a part to some rows */
+  DID_PRODUCTS,  /* one product of the pairs that waited, a list */
+  DID_ROWS,      /* the sum of the rows that waited, likewise */
+  DID_TANGENT,   /* applied an operator to tangents */
+} StepDid;
+/* Its fields: the record that the sweep stood at; the tensor whose adjoint
+ * changed, or NULL; what it changed from. */
+enum { DID_AT, DID_OF, DID_FROM, DID_FIELDS };
+/* What a K_SWEEP waits for: its turn; what a rule gives; along, what the sweeps
+ * of a rule give. */
+enum { SWEEP_TURN, SWEEP_RULE, SWEEP_SWEPT };
+/* Sweeps a run from the adjoint of its value, for the call `e`; with `adjoint`
+ * NULL from 1. */
+void step_sweep(StepMachine *m, const Expr *e, SweepKind kind, StepObj *run,
+                StepObj *adjoint);
+void step_sweep_on(StepMachine *m, const StepObj *frame);
+/* Likewise forward, from the tangents of the run's inputs. */
+void step_along(StepMachine *m, const Expr *e, StepObj *run);
+/* The function that the rule of an operator's record is. */
+const Global *step_rule_function(StepMachine *m, const StepObj *record);
 
 /* --- Checks (step_check.c) ---------------------------------------------- */
 

@@ -30,7 +30,8 @@ static const Tensor **flatten(StepMachine *m, int count, const StepObj *args,
   for (int i = 0; out && i < count; i++) {
     const StepObj *v = args->fields[i];
     if (v->kind == V_TENSOR) out[at++] = v->tensor;
-    for (uint32_t k = 0; k < v->count; k++) out[at++] = v->fields[k]->tensor;
+    for (uint32_t k = 0; v->kind == V_TUPLE && k < v->count; k++)
+      out[at++] = v->fields[k]->tensor;
   }
   return out;
 }
@@ -57,10 +58,11 @@ void step_operator_failed(StepMachine *m, const Expr *e, const OpCall *call) {
 
 /* A time limit that passed while the kernel worked ends the run (STEP_LIMIT),
  * as a limit between two steps does. */
-static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
-                       int count, const StepObj *args, const Expr *e) {
-  OpCall call = {.op = op,
-                 .attrs = attrs,
+void step_kernel(StepMachine *m, const StepSite *site, int count,
+                 const StepObj *args) {
+  const Expr *e = site->expr;
+  OpCall call = {.op = site->attrs->op,
+                 .attrs = site->attrs,
                  .heap = &m->heap,
                  .arena = &m->scratch,
                  .stop = &m->stop,
@@ -70,9 +72,7 @@ static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
   if (!call.args || mem_exhausted(m->mem)) return;
   if (m->shapes) {
     step_shapes_operator(m, &call, count, args, e);
-    return;
-  }
-  if (op_run(&call)) {
+  } else if (op_run(&call)) {
     step_applied(m, REDUCE_OPERATOR, e->span);
     step_to_value(m, step_results_take(m, &call));
   } else if (m->stop) {
@@ -83,6 +83,8 @@ static void run_kernel(StepMachine *m, const OpInfo *op, const Attrs *attrs,
   } else {
     step_operator_failed(m, e, &call);
   }
+  if (m->outcome == STEP_RULE && !mem_exhausted(m->mem))
+    step_record(m, site, count, args, m->now.value);
 }
 
 /* --- Effects ------------------------------------------------------------ */
@@ -208,47 +210,48 @@ static const EffectFn effects[SPECIAL_COUNT] = {
 
 /* --- All operators ------------------------------------------------------ */
 
+static StepSite *site_new(StepMachine *m, const Expr *e, const OpInfo *info,
+                          const Attrs *attrs) {
+  StepSite *site = ARENA_NEW(&m->arena, StepSite);
+  if (!attrs) attrs = attrs_new(&m->arena, info);
+  *site = (StepSite){.expr = e, .attrs = attrs};
+  return site;
+}
+
 /* Where an operator is called as a value, it has no attributes but its
  * defaults. */
+static const StepSite *site_of(StepMachine *m, const Expr *e) {
+  StepSite *site = ptrmap_get(&m->sites, e);
+  if (site) return site;
+  bool called = e->kind == EX_CALL;
+  const OpInfo *info = op_info((called ? e->call.callee : e)->op);
+  site = site_new(m, e, info, called ? e->call.bound : NULL);
+  ptrmap_put(&m->sites, e, site);
+  return site;
+}
+
 void step_operator(StepMachine *m, const Expr *e, int count,
                    const StepObj *args) {
   bool called = e->kind == EX_CALL;
   const OpInfo *info = op_info((called ? e->call.callee : e)->op);
-  const Attrs *attrs = called ? e->call.bound : NULL;
-  Attrs defaults;
-  if (!attrs) {
-    attrs_defaults(info, &defaults);
-    attrs = &defaults;
-  }
   bool prints = info->storage == STORE_SPECIAL && info->prints;
   if (m->shapes && prints) {
     step_applied(m, REDUCE_PRINT, e->span);
     step_to_value(m, step_unit(m));
     return;
   }
-  if (info->storage != STORE_SPECIAL) {
-    run_kernel(m, info, attrs, count, args, e);
-    return;
-  }
-  /* Where nothing is differentiated, these give their first operand. */
-  if (info->special == SPECIAL_WITH_VJP ||
-      info->special == SPECIAL_STOP_GRADIENT ||
-      info->special == SPECIAL_CHECKPOINT) {
-    step_applied(m, REDUCE_OPERATOR, e->span);
-    step_to_value(m, args->fields[0]);
-    return;
-  }
   if (op_is_form(info)) {
-    step_fail(
-        m, E0609, e->span,
-        "`%s` has steps only where its function calls operators and does "
-        "nothing else; `rly opt --passes Inline,PartialEval,Unroll` makes "
-        "many such",
-        info->name);
+    step_form(m, e, count, args);
+    return;
+  }
+  const StepSite *site = site_of(m, e);
+  if (mem_exhausted(m->mem)) return;
+  if (info->storage != STORE_SPECIAL) {
+    step_kernel(m, site, count, args);
     return;
   }
   effects[info->special](&(Effect){.m = m,
-                                   .attrs = attrs,
+                                   .attrs = site->attrs,
                                    .v = count > 0 ? args->fields[0] : NULL,
                                    .args = args,
                                    .count = count,

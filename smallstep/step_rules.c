@@ -166,19 +166,23 @@ static bool check_fields(StepMachine *m, const Ctor *ctor,
   return true;
 }
 
-/* The callee is the last of the children's values. */
-static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
-  StepObj *f = args->fields[e->count];
-  await_result(m, e);
+void step_apply(StepMachine *m, const Expr *e, StepObj *f, const StepObj *args,
+                int count) {
   switch ((StepObjKind)f->kind) {
     case V_CLOSURE: call_closure(m, e, f, args); break;
-    case V_OP: step_operator(m, f->expr, e->count, args); break;
+    case V_OP: step_operator(m, f->expr, count, args); break;
     default:
       if (!check_fields(m, f->ctor, args)) return;
       step_applied(m, REDUCE_CONSTRUCT, e->span);
-      step_to_value(m, data(m, f->ctor, e->count, args));
+      step_to_value(m, data(m, f->ctor, count, args));
       break;
   }
+}
+
+/* The callee is the last of the children's values. */
+static void call_value(StepMachine *m, const Expr *e, const StepObj *args) {
+  await_result(m, e);
+  step_call_function(m, e, args->fields[e->count], args, e->count);
 }
 
 /* Cons(1, Nil) is a value once its fields are; to build it is no step. */
@@ -367,7 +371,8 @@ static void reduce_ref(StepMachine *m, const Expr *e, StepObj *args) {
 }
 
 static void reduce_read(StepMachine *m, const Expr *e, StepObj *args) {
-  StepObj *v = args->fields[0]->fields[CONTENT];
+  StepObj *v = step_content(m, args->fields[0]);
+  if (!v) return;
   if (!step_check_out(m, v, e->args[0]->type->args[0], e->type, m->now.env,
                       "content", e->span))
     return;

@@ -149,7 +149,8 @@ bool step_run_shapes(StepMachine *m, const Expr *e, StepShapes *shapes) {
   step_start(m, &step);
   for (uint64_t n = 1; outcome == STEP_RULE && !shapes->stopped; n++) {
     outcome = step_next(m);
-    shapes->calls += outcome == STEP_RULE && m->rule == REDUCE_CALL;
+    bool enters = m->rule == REDUCE_CALL || m->rule == REDUCE_DERIVE;
+    shapes->calls += outcome == STEP_RULE && enters;
     if (n % ASK_EVERY == 0) shapes->stopped = shapes->asked(shapes->data);
   }
   m->shapes = NULL;

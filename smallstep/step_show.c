@@ -108,6 +108,13 @@ static void print_tensor(Show *w, const Tensor *t) {
   strbuf_done(&block);
 }
 
+/* Of what a form gave: vjp gives a pair. */
+static const Type *type_of_form(const StepObj *v) {
+  const Type *type = v->expr->type;
+  bool pair = type->kind == TY_TUPLE && type->count == 2;
+  return pair ? type->args[1] : type;
+}
+
 /* Functions show the type that they were written with. */
 static void print_function(Show *w, const Type *type) {
   strbuf_add_char(w->out, '<');
@@ -134,6 +141,7 @@ static void print_one(Show *w, const StepObj *v) {
       break;
     case V_CELL: print_cell(w, v); break;
     case V_CTOR: print_function(w, v->ctor->type); break;
+    case V_FORM: print_function(w, type_of_form(v)); break;
     default: print_function(w, v->expr->type); break;
   }
 }

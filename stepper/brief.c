@@ -53,6 +53,21 @@ static void add_fields(Brief *b, const StepObj *v, const char *close) {
   strbuf_add(b->out, close);
 }
 
+/* grad(@f); what else a form was given is left out. */
+static void add_form(Brief *b, const StepObj *v) {
+  const OpInfo *op = op_info(v->expr->call.callee->op);
+  if (op->special == SPECIAL_VJP) {
+    strbuf_add(b->out, "<fn>");
+    return;
+  }
+  strbuf_addf(b->out, "%s(", op->name);
+  b->depth++;
+  if (b->depth > DEPTH_MOST) strbuf_add(b->out, "...");
+  else add(b, v->fields[0]);
+  b->depth--;
+  strbuf_add(b->out, v->count > 1 ? ", ...)" : ")");
+}
+
 /* Adds the name of a named function. */
 static void add_function(Brief *b, const StepObj *v) {
   const Global *g = v->kind == V_CLOSURE ? brief_global(b->s, v->expr) : NULL;
@@ -77,6 +92,7 @@ static void add(Brief *b, const StepObj *v) {
       if (v->count) add_fields(b, v, ")");
       break;
     case V_CELL: strbuf_addf(b->out, "cell#%u", v->index); break;
+    case V_FORM: add_form(b, v); break;
     default: add_function(b, v); break;
   }
 }

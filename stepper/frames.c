@@ -15,7 +15,8 @@ enum { ARGS_MOST = 8, TYPE_WIDTH = 100000, ASK_EVERY = 256 };
  * was entered. */
 static const StepState *state_of(const StepEntry *e) {
   bool binds = e->outcome == STEP_RULE && e->after.expr &&
-               (e->rule == REDUCE_CALL || e->rule == REDUCE_LET ||
+               (e->rule == REDUCE_CALL || e->rule == REDUCE_DERIVE ||
+                e->rule == REDUCE_RULE || e->rule == REDUCE_LET ||
                 e->rule == REDUCE_GROUP || e->rule == REDUCE_DELAY ||
                 e->rule == REDUCE_MATCH);
   return binds ? &e->after : &e->redex;
@@ -112,7 +113,7 @@ bool stepper_level_print(Stepper *s, size_t n, bool all, StrBuf *out) {
   if (!frames_level(s, n, &l)) return false;
   const Global *g = l.at ? text_home(s, l.at) : NULL;
   Place p = sources_place(s->program->sources, l.span);
-  if (g) strbuf_addf(out, "@%s", g->name->text);
+  if (g) text_add_function(out, g);
   else strbuf_add(out, "the entry");
   if (p.file) strbuf_addf(out, " at %s:%u:%u", p.file->path, p.line, p.column);
   Args a = {.s = s, .out = out, .fn = g && !all ? g->value->fn : NULL};

@@ -41,8 +41,9 @@ struct Stepper {
   StepMachine *machine;
   VEC(Job) jobs;
   VEC(Break) breaks;
-  VEC(Home) homes; /* ascending */
-  unsigned folds;  /* the folded kinds, as bits */
+  VEC(Home) homes; /* ascending; of the units up to this: */
+  const Unit *last;
+  unsigned folds; /* the folded kinds, as bits */
   uint64_t passed, folded[FOLD_COUNT];
   const Break *hit;
   bool (*asked)(void *data);
@@ -70,9 +71,14 @@ const StepObj *redex_child(const Redex *r, int i);
 /* The operator that is applied or the function that is called; or NULL. */
 const Expr *redex_operator(const Redex *r);
 const StepObj *redex_callee(const Redex *r);
+/* After a step of a sweep (select_sweeps): its frame, whose sweep says what was
+ * done. */
+const StepObj *redex_did(const StepEntry *e);
 
 /* --- select.c ------------------------------------------------------------ */
 
+/* Is it a step of a sweep, at an operator that was recorded? */
+bool select_sweeps(const StepEntry *e);
 /* Whether the rule's application is a step of this kind. */
 bool select_takes(const Stepper *s, const StepEntry *e, StepFold kind);
 /* The first folded kind that the step belongs to; FOLD_COUNT: none. */
@@ -109,8 +115,13 @@ const StepObj *text_behind(const StepObj *f);
 /* The expression that frame `f` waits for; NULL if it is no part of the frame's
  * text. */
 const Expr *text_awaited(const StepObj *f);
+/* "@fact", or of what was made of an operator's rule "the rule of sum". */
+void text_add_function(StrBuf *out, const Global *g);
 /* The global whose text contains `e`, or NULL. */
 const Global *text_home(const Stepper *s, const Expr *e);
+/* After a step of a sweep: the expression that the sweep stands at, and in
+ * *operand the part of it whose adjoint changed; or NULL. */
+const Expr *text_swept(const StepEntry *e, const Expr **operand);
 void text_view(Stepper *s, const StepEntry *e, StepView *v);
 /* The text after the rule, and the function that it is the body of. */
 void text_becomes(Stepper *s, const StepEntry *e, StepText *out,

@@ -47,7 +47,8 @@ static const Type *result_type(const Say *w) {
 /* --- Names -------------------------------------------------------------- */
 
 static bool is_function(const StepObj *v) {
-  return v->kind == V_CLOSURE || v->kind == V_OP || v->kind == V_CTOR;
+  return v->kind == V_CLOSURE || v->kind == V_OP || v->kind == V_CTOR ||
+         v->kind == V_FORM;
 }
 
 /* A name may stand for a value or, as Nil does in a polymorphic definition, for
@@ -86,26 +87,49 @@ static void say_force(Say *w) {
 
 /* --- Calls -------------------------------------------------------------- */
 
+/* What the call says is called: of a form that calls its operand, the operand.
+ */
+static const Expr *called(const Say *w) {
+  const Expr *e = w->redex.expr;
+  return e->call.callee->kind == EX_OP ? e->args[0] : e->call.callee;
+}
+
 /* By the global that it is, or by the name at the call; a function that was
  * computed has none. */
 static void say_function(Say *w, const StepObj *f) {
-  const Expr *callee = w->redex.expr->call.callee;
+  const Expr *callee = called(w);
   const Global *g = brief_global(w->s, f->expr);
   if (g) strbuf_addf(w->out, "`@%s`", g->name->text);
   else if (text_is_name(callee, f)) source(w, callee->span);
-  else text(w, "a function");
+  else text(w, "A function");
+}
+
+/* The parameters of the function that was entered, whose values are the newest
+ * of the environment, the last one first. */
+static void say_params(Say *w, const Fn *fn) {
+  for (int i = 0; i < fn->param_count; i++) {
+    const Var *param = fn->params[i];
+    const StepObj *v = step_lookup(w->s->machine, w->e->after.env, param);
+    strbuf_addf(w->out, "%s%%%s = ", i ? ", " : " with ", param->name->text);
+    value(w, v, param->type);
+  }
+}
+
+static void say_entered(Say *w) {
+  const StepObj *f = redex_callee(&w->redex);
+  say_function(w, f);
+  text(w, " is entered");
+  say_params(w, f->expr->fn);
 }
 
 static void say_call(Say *w) {
-  const StepObj *f = redex_callee(&w->redex);
-  const Fn *fn = f->expr->fn;
-  say_function(w, f);
-  text(w, fn->param_count ? " is entered with " : " is entered");
-  for (int i = 0; i < fn->param_count; i++) {
-    strbuf_addf(w->out, "%s%%%s = ", i ? ", " : "", fn->params[i]->name->text);
-    value(w, redex_child(&w->redex, i), fn->params[i]->type);
-  }
+  say_entered(w);
   text(w, ": its body replaces the call.");
+}
+
+static void say_derive(Say *w) {
+  say_entered(w);
+  text(w, ": what its operators do is recorded.");
 }
 
 static void say_construct(Say *w) {
@@ -190,6 +214,120 @@ static void say_suspend(Say *w) {
 static void say_item(Say *w) {
   value(w, w->redex.value, binding(w)->value->type);
   text(w, " is dropped: nothing is done with it.");
+}
+
+/* --- Derivatives --------------------------------------------------------- */
+
+static const StepObj *sweep_of(const Say *w) {
+  return redex_did(w->e)->fields[DONE];
+}
+
+/* The rule's function, whose body is looked at now; NULL: it was no closure. */
+static const Fn *rule_entered(const Say *w) {
+  const StepObj *record = sweep_of(w)->fields[SWEEP_DID]->fields[DID_AT];
+  if (record->kind == R_OPERATOR)
+    return step_rule_function(w->s->machine, record)->value->fn;
+  const StepObj *f = step_entered(record->fields[RECORD_REVERSE]);
+  return f->kind == V_CLOSURE ? f->expr->fn : NULL;
+}
+
+/* Where the sweep has come to, and why the rule is entered there. */
+static void say_place(Say *w, const StepObj *record) {
+  SweepKind kind = (SweepKind)sweep_of(w)->depth;
+  bool along = kind == SWEEP_ALONG || kind == SWEEP_BACK;
+  text(w, along ? "Tangents have come to " : "The sweep comes back to ");
+  if (record->kind == R_CUSTOM) text(w, "a function with a rule of its own");
+  else strbuf_addf(w->out, "`%s`", record->site->attrs->op->name);
+  if (kind == SWEEP_ALONG)
+    text(w, ", whose rule takes them in the place of the adjoint: it");
+  else if (kind == SWEEP_BACK)
+    text(w,
+         ", whose rule is linear in the adjoint, so that its own derivative "
+         "takes them: it");
+  else text(w, ": its rule");
+}
+
+static void say_rule(Say *w) {
+  const StepObj *record = sweep_of(w)->fields[SWEEP_DID]->fields[DID_AT];
+  const Fn *fn = rule_entered(w);
+  say_place(w, record);
+  text(w, " is entered");
+  if (fn) say_params(w, fn);
+  text(w, ".");
+}
+
+/* "the adjoint of `%x`" */
+static void say_adjoint_of(Say *w) {
+  const StepObj *did = sweep_of(w)->fields[SWEEP_DID];
+  const StepObj *record = did->fields[DID_AT], *of = did->fields[DID_OF];
+  const StepObj *origin = of->kind == V_TENSOR ? of->fields[ORIGIN] : NULL;
+  bool along = sweep_of(w)->depth == SWEEP_ALONG;
+  const Expr *operand;
+  text_swept(w->e, &operand);
+  strbuf_addf(w->out, "the %s of ", along ? "tangent" : "adjoint");
+  if (operand) source(w, operand->span);
+  else if (origin && origin->kind == R_INPUT && origin->key)
+    strbuf_addf(w->out, "`%%%s`", ((const Var *)origin->key)->name->text);
+  else if (record && record->fields[RECORD_VALUE] == of) text(w, "the value");
+  else text(w, "an input");
+}
+
+static unsigned count_waiting(const StepObj *list) {
+  unsigned n = 0;
+  for (; list; list = list->fields[OUTER]) n++;
+  return n;
+}
+
+static void say_waiting(Say *w, const StepObj *list, const char *what) {
+  unsigned n = count_waiting(list);
+  if (n == 1) strbuf_addf(w->out, "The %s that waited for ", what);
+  else strbuf_addf(w->out, "The %u %ss that waited for ", n, what);
+  say_adjoint_of(w);
+  text(w, n == 1 ? " is computed: " : " are computed as one: ");
+}
+
+static void say_linear(Say *w, const StepObj *record) {
+  const Attrs *attrs = record->site->attrs;
+  bool each = op_linear(attrs) == LINEAR_EACH;
+  strbuf_addf(w->out, "`%s` is linear%s: from the tangent%s it gives %s: ",
+              attrs->op->name, each ? " in each operand" : "",
+              each ? " of one" : "s of its operands",
+              each ? "a part of the value's" : "the value's");
+}
+
+static void say_adjoint(Say *w) {
+  const StepObj *did = sweep_of(w)->fields[SWEEP_DID];
+  const StepObj *from = did->fields[DID_FROM];
+  switch ((StepDid)did->index) {
+    case DID_PRODUCTS: say_waiting(w, from, "product"); break;
+    case DID_ROWS: say_waiting(w, from, "row"); break;
+    case DID_TANGENT: say_linear(w, did->fields[DID_AT]); break;
+    case DID_BROADCAST:
+      text(w, "A part of ");
+      say_adjoint_of(w);
+      text(w, " is summed over what was broadcast: ");
+      break;
+    default:
+      value(w, from, NULL);
+      text(w, " is added to ");
+      say_adjoint_of(w);
+      text(w, did->index == DID_IN_ROWS ? ", in some rows: " : ": ");
+      break;
+  }
+  value(w, w->e->after.value, NULL);
+  text(w, ".");
+}
+
+/* The sweep of a rule gives no value of the call's type. */
+static void say_gradient(Say *w) {
+  const StepObj *f = w->redex.frame;
+  SweepKind kind = f->kind == K_SWEEP       ? (SweepKind)f->fields[DONE]->depth
+                   : f->index == RUN_OF_JVP ? SWEEP_ALONG
+                                            : SWEEP_GRAD;
+  text(w, kind == SWEEP_ALONG ? "All tangents are found; "
+                              : "The sweep has ended; ");
+  value(w, w->e->after.value, kind == SWEEP_FOUND ? NULL : result_type(w));
+  text(w, " is left.");
 }
 
 /* --- Branches ----------------------------------------------------------- */
@@ -298,15 +436,18 @@ static void (*const rules[REDUCE_COUNT])(Say *w) = {
     [REDUCE_VAR] = say_name,          [REDUCE_FORCE] = say_force,
     [REDUCE_GLOBAL] = say_name,       [REDUCE_DIM] = say_name,
     [REDUCE_CALL] = say_call,         [REDUCE_CONSTRUCT] = say_construct,
-    [REDUCE_OPERATOR] = say_operator, [REDUCE_PRINT] = say_print,
-    [REDUCE_ASSERT] = say_assert,     [REDUCE_PROJECT] = say_project,
-    [REDUCE_LET] = say_let,           [REDUCE_GROUP] = say_group,
-    [REDUCE_SUSPEND] = say_suspend,   [REDUCE_DEMAND] = say_demand,
-    [REDUCE_DELAY] = say_delay,       [REDUCE_ITEM] = say_item,
-    [REDUCE_IF_TRUE] = say_if,        [REDUCE_IF_FALSE] = say_if,
-    [REDUCE_MATCH] = say_match,       [REDUCE_GUARD] = say_guard,
-    [REDUCE_REF] = say_ref,           [REDUCE_READ] = say_read,
-    [REDUCE_WRITE] = say_write,       [REDUCE_DEFINE] = say_define,
+    [REDUCE_DERIVE] = say_derive,     [REDUCE_RULE] = say_rule,
+    [REDUCE_ADJOINT] = say_adjoint,   [REDUCE_TANGENT] = say_adjoint,
+    [REDUCE_GRADIENT] = say_gradient, [REDUCE_OPERATOR] = say_operator,
+    [REDUCE_PRINT] = say_print,       [REDUCE_ASSERT] = say_assert,
+    [REDUCE_PROJECT] = say_project,   [REDUCE_LET] = say_let,
+    [REDUCE_GROUP] = say_group,       [REDUCE_SUSPEND] = say_suspend,
+    [REDUCE_DEMAND] = say_demand,     [REDUCE_DELAY] = say_delay,
+    [REDUCE_ITEM] = say_item,         [REDUCE_IF_TRUE] = say_if,
+    [REDUCE_IF_FALSE] = say_if,       [REDUCE_MATCH] = say_match,
+    [REDUCE_GUARD] = say_guard,       [REDUCE_REF] = say_ref,
+    [REDUCE_READ] = say_read,         [REDUCE_WRITE] = say_write,
+    [REDUCE_DEFINE] = say_define,
 };
 
 /* An entry that is no rule's is a value or an error. */

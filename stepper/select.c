@@ -17,6 +17,11 @@
 
 #include "tensor/facts.h"
 
+bool select_sweeps(const StepEntry *e) {
+  return e->rule == REDUCE_RULE || e->rule == REDUCE_ADJOINT ||
+         e->rule == REDUCE_TANGENT;
+}
+
 /* --- Folding ------------------------------------------------------------ */
 
 const StepFoldInfo step_fold_info[FOLD_COUNT] = {
@@ -175,8 +180,12 @@ static bool is_called(const Name *name, char sigil, const char *wanted) {
          (!wanted[1 + n] || wanted[1 + n] == ' ');
 }
 
+static bool is_entry(const StepEntry *e) {
+  return e->rule == REDUCE_CALL || e->rule == REDUCE_DERIVE;
+}
+
 const StepObj *select_env_before(const StepEntry *e) {
-  if (e->rule == REDUCE_CALL) {
+  if (is_entry(e)) {
     const Redex r = redex_of(e);
     const StepObj *callee = redex_callee(&r);
     return callee ? callee->fields[ENV_OF] : NULL;
@@ -208,7 +217,7 @@ static bool binds(const Stepper *s, const StepEntry *e, const char *wanted) {
     const Global *g = frame->global;
     return is_called(g->name, *global_sigil(g), wanted);
   }
-  bool entered = e->rule == REDUCE_CALL;
+  bool entered = is_entry(e);
   if (entered) {
     const Redex r = redex_of(e);
     const StepObj *callee = redex_callee(&r);
@@ -263,7 +272,7 @@ static bool comes_to(const Stepper *s, const StepEntry *e, const Break *b) {
   if (strncmp(end, b->text, b->path_len) || (n > b->path_len && end[-1] != '/'))
     return false;
   const StepEntry *before = m->entry > 1 ? e - 1 : NULL;
-  if (!before || before->rule == REDUCE_CALL) return true;
+  if (!before || is_entry(before)) return true;
   Place q = sources_place(s->program->sources, before->span);
   return q.file != p.file || q.line != p.line;
 }

@@ -34,10 +34,14 @@ static int by_place(const void *a, const void *b) {
   return (x->span.lo > y->span.lo) - (x->span.lo < y->span.lo);
 }
 
-/* The functions of all units by their places, for "in @fact": sorted once, as
- * definitions do not change while a stepper lives. */
+/* The functions of all units by their places, for "in @fact".  Definitions do
+ * not change while a stepper lives, but rules of derivatives bring units of the
+ * library. */
 static void find_homes(Stepper *s) {
   const Program *p = s->program;
+  if (s->last == p->last_unit) return;
+  s->last = p->last_unit;
+  VEC_CLEAR(&s->homes);
   for (const Unit *u = p->units; u; u = u->next) {
     const Scope *scope = u->source->library ? &p->library : &p->user;
     for (int i = 0; i < u->item_count; i++) {
@@ -155,14 +159,26 @@ const StepObj *redex_child(const Redex *r, int i) {
   return list->fields[BOUND];
 }
 
-/* A callee that is a child is the last child, and has its value. */
+/* A callee that is a child is the last child, and has its value.  vjp and jvp
+ * call their first operand. */
 const StepObj *redex_callee(const Redex *r) {
   if (!r->frame || r->frame->kind != K_CHILD) return NULL;
-  int n = r->expr->count;
-  if (r->expr->kind != EX_CALL || !step_child(r->expr, n) ||
-      step_turn_of(r->expr, r->frame->index, n) >= r->count)
-    return NULL;
-  return redex_child(r, r->expr->count);
+  const Expr *e = r->expr;
+  if (e->kind != EX_CALL) return NULL;
+  int n = e->count;
+  if (!step_child(e, n)) {
+    bool form = e->call.callee->kind == EX_OP && n > 1 && r->count == n &&
+                op_is_form(op_info(e->call.callee->op));
+    return form ? step_entered(redex_child(r, 0)) : NULL;
+  }
+  if (step_turn_of(e, r->frame->index, n) >= r->count) return NULL;
+  return step_entered(redex_child(r, n));
+}
+
+const StepObj *redex_did(const StepEntry *e) {
+  const StepObj *f = e->after.frames;
+  while (f && f->kind != K_SWEEP) f = f->fields[BELOW];
+  return f;
 }
 
 const Expr *redex_operator(const Redex *r) {
@@ -194,6 +210,7 @@ static bool next_entry(Stepper *s) {
     else step_start_call(m, job->entry, job->args);
   }
   step_next(m);
+  find_homes(s);
   return true;
 }
 
@@ -271,7 +288,8 @@ static uint32_t depth_of(const StepObj *frame) {
 }
 
 /* The redex has its value when the frame below it has been left.  In a block
- * that frame stays, so the frame of the next binding is taken.  For an
+ * that frame stays, so the frame of the next binding is taken, and in a sweep
+ * that of the next record.  For an
  * expression that frame is the top one now; for a frame that received a value,
  * the one below it. */
 static uint32_t depth_over(const StepEntry *e) {
@@ -279,7 +297,8 @@ static uint32_t depth_over(const StepEntry *e) {
   if (e->redex.expr)
     return depth_of(frames) + (e->redex.expr->kind == EX_BLOCK);
   if (!frames) return 0;
-  return frames->depth - 1 + (frames->kind == K_BINDING);
+  bool stays = frames->kind == K_BINDING || select_sweeps(e);
+  return frames->depth - 1 + stays;
 }
 
 static uint32_t depth_out(const StepEntry *e) {

@@ -268,9 +268,16 @@ static bool belongs(const Expr *inner, const StepObj *f) {
   return to && (!inner || inner == to || within(inner->span, to->span));
 }
 
-/* Frames that only compare the value with a type show nothing. */
+/* Frames that only compare the value with a type, or record it, show nothing.
+ */
 static bool is_transparent(const StepObj *f) {
-  return f->kind == K_CALLED || f->kind == K_RESULT;
+  return f->kind == K_CALLED || f->kind == K_RESULT || f->kind == K_CUSTOM;
+}
+
+/* A frame of a derivative stands for a call, and lies above the frames of the
+ * text around it. */
+static bool is_derivative(const StepObj *f) {
+  return f->kind == K_RUN || f->kind == K_SWEEP;
 }
 
 /* Passes the frames from `f` on that belong to one function.  Returns the first
@@ -321,6 +328,14 @@ static const Expr *around_frames(Piece *p, const Expr *inner, const StepObj *f,
     first = false;
   }
   return inner;
+}
+
+/* The call that a derivative is for, in its text. */
+static const Expr *add_call_of(Piece *p, const StepObj *f) {
+  add_slice(p, &p->text, f->expr->span);
+  mark_all(p);
+  const Expr *top = around_frames(p, f->expr, f->fields[BELOW], false);
+  return top ? top : f->expr;
 }
 
 /* Of a block the redex is the next binding, with the rest of the block after
@@ -480,10 +495,16 @@ const Global *text_home(const Stepper *s, const Expr *e) {
   return h && within(e->span, h->span) ? h->global : NULL;
 }
 
+void text_add_function(StrBuf *out, const Global *g) {
+  const char *name = g->name->text, *mark = strchr(name, '\'');
+  if (!mark) strbuf_addf(out, "@%s", name);
+  else strbuf_addf(out, "the rule of %.*s", (int)(mark - name), name);
+}
+
 /* "@fact", or nothing at the top level. */
 static void add_home(Stepper *s, StrBuf *out, const Expr *e) {
   const Global *g = e ? text_home(s, e) : NULL;
-  if (g) strbuf_addf(out, "@%s", g->name->text);
+  if (g) text_add_function(out, g);
 }
 
 /* Puts the text on one line: each run of blanks becomes one, and text far from
@@ -510,6 +531,7 @@ static void add_line(StrBuf *out, const Piece *p) {
  * node's evaluation is a frame of its own (K_FORCE), above that of whoever
  * needed the node. */
 const StepObj *text_behind(const StepObj *f) {
+  if (is_derivative(f)) return pass(f->expr, f->fields[BELOW]);
   if (f->kind != K_FORCE) return pass(NULL, f);
   f = f->fields[BELOW];
   return f && f->kind == K_AGAIN ? f->fields[BELOW] : f;
@@ -521,10 +543,15 @@ static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
   StrBuf line;
   strbuf_init(&p.text, s->mem);
   strbuf_init(&line, s->mem);
-  strbuf_add(&p.text, f->kind == K_FORCE ? "(what waited)" : "_");
-  mark_all(&p);
   const Expr *top = NULL;
-  if (f->kind != K_FORCE) top = around_frames(&p, NULL, f, false);
+  if (is_derivative(f)) {
+    strbuf_add(&line, f->kind == K_RUN ? "the run of " : "the sweep of ");
+    top = add_call_of(&p, f);
+  } else {
+    strbuf_add(&p.text, f->kind == K_FORCE ? "(what waited)" : "_");
+    mark_all(&p);
+    if (f->kind != K_FORCE) top = around_frames(&p, NULL, f, false);
+  }
   add_line(&line, &p);
   if (top && text_home(s, top)) {
     strbuf_add(&line, "  in ");
@@ -536,8 +563,7 @@ static void add_waiting(Stepper *s, StepView *v, const StepObj *f) {
 }
 
 /* The innermost AROUND_MOST are shown, the others are counted. */
-static void add_around(Stepper *s, StepView *v, const StepState *at) {
-  const StepObj *f = text_boundary(at);
+static void add_around_from(Stepper *s, StepView *v, const StepObj *f) {
   for (int i = 0; f && i < AROUND_MOST; f = text_behind(f), i++)
     add_waiting(s, v, f);
   for (; f; f = text_behind(f)) v->outer++;
@@ -569,13 +595,82 @@ static const Expr *add_state(Stepper *s, const StepState *at, bool first,
   return top;
 }
 
+/* --- Steps of a sweep ---------------------------------------------------- */
+
+/* The operand that is about: of tuples, the tuple. */
+static const Expr *operand_of(const Expr *e, const StepObj *record,
+                              const StepObj *of) {
+  const StepObj *args = record->fields[RECORD_ARGS];
+  for (uint32_t i = 0; i < args->count && (int)i < e->count; i++) {
+    const StepObj *v = args->fields[i];
+    bool found = v == of;
+    for (uint32_t k = 0; v->kind == V_TUPLE && k < v->count; k++)
+      found |= v->fields[k] == of;
+    if (found) return e->args[i];
+  }
+  return NULL;
+}
+
+/* Where the sweep stands in the program, as text_swept() says. */
+const Expr *text_swept(const StepEntry *e, const Expr **operand) {
+  const StepObj *f = redex_did(e);
+  const StepObj *did = f->fields[DONE]->fields[SWEEP_DID];
+  const StepObj *record = did->fields[DID_AT], *of = did->fields[DID_OF];
+  *operand = NULL;
+  if (!record || record->kind == R_INPUT || record->kind == R_READ)
+    return f->expr;
+  if (record->kind == R_CUSTOM) return record->expr;
+  const Expr *at = record->site->expr;
+  if (of && at->kind == EX_CALL) *operand = operand_of(at, record, of);
+  return at;
+}
+
+/* The operator's call in the program's text, and around it the sweep. */
+static void view_swept(Stepper *s, const StepEntry *e, StepView *v) {
+  Piece p = {.s = s};
+  const Expr *operand, *at = text_swept(e, &operand);
+  strbuf_init(&p.text, s->mem);
+  add_slice(&p, &p.text, at->span);
+  mark_all(&p);
+  if (operand && within(operand->span, at->span)) {
+    p.lo = operand->span.lo - at->span.lo;
+    p.hi = operand->span.hi - at->span.lo;
+  }
+  outdent(&p, &v->now);
+  strbuf_done(&p.text);
+  add_home(s, &v->inside, at);
+  const StepObj *f = redex_did(e);
+  add_around_from(s, v, at == f->expr ? text_behind(f) : f);
+}
+
+/* The sweep has ended, or has failed before a step. */
+static void view_call(Stepper *s, const StepEntry *e, StepView *v) {
+  Piece p = {.s = s};
+  const StepObj *f = e->redex.frames;
+  strbuf_init(&p.text, s->mem);
+  const Expr *top = add_call_of(&p, f);
+  outdent(&p, &v->now);
+  strbuf_done(&p.text);
+  add_home(s, &v->inside, top);
+  add_around_from(s, v, text_behind(f));
+}
+
 void text_view(Stepper *s, const StepEntry *e, StepView *v) {
   const StepState *at = &e->redex;
+  if (is_rule(e) && select_sweeps(e)) {
+    view_swept(s, e, v);
+    return;
+  }
+  if (!at->expr && at->frames && is_derivative(at->frames)) {
+    view_call(s, e, v);
+    return;
+  }
   bool first = !at->expr && e->outcome != STEP_VALUE;
   const Expr *top = add_state(s, at, first, false, &v->now);
   add_names(s, at, &v->names);
   add_home(s, &v->inside, top);
-  if (is_rule(e) || e->outcome == STEP_ERROR) add_around(s, v, at);
+  if (is_rule(e) || e->outcome == STEP_ERROR)
+    add_around_from(s, v, text_boundary(at));
 }
 
 /* The contractum is all that the state after the rule looks at.  A rule that

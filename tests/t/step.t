@@ -397,21 +397,125 @@ like($mapped, qr/\(List\[\(int32, Tensor\[\(1\), float32\]\)\]\)/,
      'types of values');
 unlike($mapped, qr/Cons\(.*\(List\[A\]\)/, '... never as they are declared');
 
-# A derivative that can be written out has steps, in a file and at the prompt.
-my $derived = spew(scratch('derived.rly'),
-                   "grad(fn (%x: float32) { sin(%x) * %x })(2f);\n");
-gives(rly('step', $derived), 0,
-      qr/\A1 call .*FirstOrderGradient.*^\(1\.8185948f, \(0\.07700372f,\)\)$/ms,
-      '', 'a derivative in a file');
-gives(rly('step', '-e', 'jvp(fn (%x: float32) { %x * %x }, (3f,), (1f,))'), 0,
-      qr/`%tangent` is bound to 1f.*^\(9f, 6f\)$/ms, '', '... of -e');
-gives(rly({in => "def \@f(%x: float32) { %x * %x }\n:step grad(\@f)(3f)\n"
-                . "\@f(2f)\n"}, 'repl'), 0,
-      qr/^1 call .*`add` of 3f .* and 3f .* gives 6f.*^\(9f, \(6f,\)\)\n4f$/ms,
-      '', '... and at the prompt');
-gives(rly('step', '-e', 'let %c = ref(1f); grad(fn (%x: float32) '
-          . '{ let %d = ref(%x); ref_read(%d) })(3f)'), 2,
-      qr/E0609: `grad` has steps only where/, '', 'one that cannot has none');
+# Derivatives: what is differentiated runs, then the sweep goes back over its
+# operators, in the text of the program, and enters their rules, in that of the
+# library.
+my $derived = spew(scratch('derived.rly'), <<'END');
+def @f(%x: float32) -> float32 {
+  if (%x > 1f) { sin(%x) * %x } else { @f(%x + 1f) }
+}
+grad(@f)(0.5f);
+END
+my $swept = rly('step', '--fold', 'all', $derived);
+is($swept->{status}, 0, 'a derivative in a file');
+is($swept->{out}, <<"END" =~ s/FILE/$derived/gr =~ s/ \\\n +/ /gr,
+  (1 step passed over; folded: names 1)
+2 differentiate  FILE:4:1
+    ⟦grad(\@f)(0.5f)⟧
+  `\@f` is entered with %x = 0.5f (float32): what its operators do is recorded.
+  (2 steps passed over; folded: names 1, arithmetic 1)
+5 if false  FILE:2:3  in \@f
+    ⟦if (False) { sin(%x) * %x } else { \@f(%x + 1f) }⟧
+    where %x = 0.5f
+    _ in: the run of grad(\@f)(0.5f)
+  The condition is False: the second branch is left.
+  (3 steps passed over; folded: names 2, arithmetic 1)
+9 call  FILE:2:40  in \@f
+    ⟦\@f(1.5f)⟧
+    _ in: the run of grad(\@f)(0.5f)
+  `\@f` is entered with %x = 1.5f (float32): its body replaces the call.
+  (2 steps passed over; folded: names 1, arithmetic 1)
+12 if true  FILE:2:3  in \@f
+    ⟦if (True) { sin(%x) * %x } else { \@f(%x + 1f) }⟧
+    where %x = 1.5f
+    _ in: the run of grad(\@f)(0.5f)
+  The condition is True: the first branch is left.
+  (4 steps passed over; folded: names 2, arithmetic 2)
+17 rule  FILE:2:18  in \@f
+    ⟦sin(%x) * %x⟧
+    _ in: the sweep of grad(\@f)(0.5f)
+  The sweep comes back to `multiply`: its rule is entered with \\
+      %x = 0.997495f (float32), %y = 1.5f (float32), %g = 1f (float32).
+  (6 steps passed over; folded: library 6)
+24 rule  FILE:2:18  in \@f
+    ⟦sin(%x)⟧
+    _ in: the sweep of grad(\@f)(0.5f)
+  The sweep comes back to `sin`: its rule is entered with \\
+      %x = 1.5f (float32), %g = 1.5f (float32).
+  (4 steps passed over; folded: library 4)
+29 adjoint  FILE:2:18  in \@f
+    sin(⟦%x⟧)
+    _ in: the sweep of grad(\@f)(0.5f)
+  0.1061058f (float32) is added to the adjoint of `%x`: 1.1036007f (float32).
+30 rule  FILE:2:43  in \@f
+    ⟦%x + 1f⟧
+    _ in: the sweep of grad(\@f)(0.5f)
+  The sweep comes back to `add`: its rule is entered with \\
+      %g = 1.1036007f (float32).
+  (2 steps passed over; folded: library 2)
+33 gradient  FILE:4:1
+    ⟦grad(\@f)(0.5f)⟧
+  The sweep has ended; (1.4962425f, (1.1036007f,)) \\
+      ((float32, (float32,))) is left.
+value after 33 steps
+(1.4962425f, (1.1036007f,))
+END
+   '... step by step');
+gives(rly('step', '--fold', 'names', $derived), 0,
+      qr{^20 .*/elementwise\.rly:.*  in the rule of multiply\n +\(⟦1f \* 1}m,
+      '', 'a rule in the library');
+gives(rly({in => "step 7\nback 2\nstep\nover\n"}, 'step', '--fold', 'all',
+          $derived),
+      0, qr/^29 adjoint.*^24 rule.*^29 adjoint.*^30 rule/ms, '',
+      '... back and forth, over a rule');
+my $last = (steps(rly('step', '--json', $derived)))[-2];
+is_deeply([@$last{qw(rule redex contractum)}],
+          ['gradient', 'grad(@f)(0.5f)', '(1.4962425f, (1.1036007f,))'],
+          '... as JSON');
+ok(rly('step', '--html', scratch('derived.html'), $derived)->{status} == 0
+       && slurp(scratch('derived.html')) =~ /The sweep comes back to `sin`/,
+   '... and on a page');
+
+# Weights of a loop wait for one product; a vector that was broadcast for a sum.
+my $weights = <<'END';
+def @loop(%n: int32, %h: Tensor[(1, 2), float32], %w: Tensor[(2, 2), float32],
+          %b: Tensor[(2), float32]) -> float32 {
+  if (%n == 0) { sum(%h) } else { @loop(%n - 1, nn.dense(%h, %w) + %b, %w, %b) }
+}
+grad(@loop)(2, [[1f, 2f]], [[0.5f, 1f], [1f, 0f]], [1f, 1f]);
+END
+my $waited = rly('step', '--fold', 'all', '-e', $weights)->{out};
+my $as_one = qr/are computed as one: Tensor/;
+like($waited, qr/^  The 2 products that waited for .* of `%w` $as_one/m,
+     'products that wait');
+like($waited, qr/^  The 2 rows .* of `%b` $as_one.* \[2\.5, 2\.0\]\.$/m,
+     '... and rows');
+
+# Forward: by the operator itself, by its rule, by the derivative of its rule.
+my $along = rly('step', '--fold', 'all', '-e',
+                'jvp(fn (%x: Tensor[(2), float32]) '
+                . '{ nn.softmax(tanh(%x) + 1f) }, ([1f, 2f],), ([1f, 0f],))');
+like($along->{out}, qr/^  Tangents have come to `tanh`, whose rule takes them/m,
+     'tangents');
+like($along->{out},
+     qr/^  `add` is linear: .* the value's: .* \[0\.4199743\d, 0\.0\]\.$/m,
+     '... of a linear operator');
+like($along->{out}, qr/^  Tangents .* to `nn\.softmax`, whose rule is linear/m,
+     '... by the derivative of a rule');
+like($along->{out}, qr/^  All tangents are found; /m, '... all');
+
+# A rule of one's own, cells, a derivative that is kept.
+gives(rly('step', '--fold', 'all', '-e',
+          'grad(with_vjp(fn (%x: float32) { %x * %x }, fn (%x: float32, '
+          . '%y: float32, %g: float32) { (7f,) }))(3f)'), 0,
+      qr/ a function with a rule of its own: .* %x = 3f.*\(9f, \(7f,\)\)$/s,
+      '', "a rule of one's own");
+gives(rly({in => "def \@f(%x: float32) { let %c = ref(%x); ref_read(%c) * %x }"
+                . "\nlet \@g = grad(\@f);\nlet %p = vjp(\@f, 3f);\n"
+                . ":step let %r = \@g(3f)\n%r\n:step %p.1(1f)\n"}, 'repl'), 0,
+      qr/^\(9f, \(6f,\)\)\n.*E0609: what `vjp` recorded in an earlier entry/ms,
+      '', 'what a session keeps');
+
 gives(rly('step', '-e', '1 + nosuch('), 1, '', qr/\A.*error.*\n(?!.*error)/s,
       'a mistake is told of once');
 

@@ -825,8 +825,8 @@ planted: all    ## all mistakes of tests/planted, found by bisection and reduced
 fuzz: $(differ) ## N programs from SEED on: the VM against the step machine
 	@$(differ) --count $(N) --seed $(SEED) --size $(SIZE)
 
-fuzz-grad: all  ## N random smooth functions: derivatives against differences
-	@RLY=$(B)/rly perl fuzz/smooth --count $(N) --seed $(SEED)
+fuzz-grad: all $(differ) ## derivatives of N functions, checked in two ways
+	@RLY=$(B)/rly DIFFER=$(differ) perl fuzz/smooth --count $(N) --seed $(SEED)
 
 kinks:          ## what PyTorch has at kinks, for the tests of gradients
 	@python3 tests/gradient/kinks.py > tests/gradient/kinks.rly

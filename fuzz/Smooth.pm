@@ -17,8 +17,8 @@ use warnings;
 use Exporter 'import';
 use File::Temp;
 
-our @EXPORT = qw(smooth_function smooth_gradient
-                 smooth_verdicts smooth_prelude);
+our @EXPORT = qw(smooth_function smooth_gradient smooth_derivatives
+                 smooth_verdicts smooth_duels smooth_prelude);
 
 my %types = (
   f => 'float32',
@@ -285,6 +285,51 @@ sub smooth_gradient {
   my %letters = reverse %types;
   my @at = map { leaf($letters{$_}) } $params =~ /: (\w+(?:\[.*?\w\])?)/g;
   return "grad(fn ($params) { $value })(" . join(', ', @at) . ");\n";
+}
+
+# A program of the function's derivatives at numbers of its own: backward,
+# forward, and each of the two again over the first.
+sub smooth_derivatives {
+  my ($name, $seed) = @_;
+  my $function = smooth_function($name, $seed);
+  my ($params, $result) = $function =~ /\((.*?)\) -> (.*?) \{/;
+  my @types = $params =~ /: (\w+(?:\[.*?\w\])?)/g;
+  local %scope = (f => [], v => [], m => []);
+  my %letters = reverse %types;
+  my ($inputs, $along) = map {
+    [map { leaf($letters{$_}) } @types]
+  } 1 .. 2;
+  my $adjoint = leaf($letters{$result});
+  my @names = map { "%p$_" } 0 .. $#types;
+  my $typed = join ', ', map { "$names[$_]: $types[$_]" } 0 .. $#types;
+  my $names = join ', ', @names;
+  my ($at, $tangents) = map { join ', ', @$_ } $inputs, $along;
+  return smooth_prelude() . $function . <<"END";
+vjp(\@$name, $at).1($adjoint);
+jvp(\@$name, ($at,), ($tangents,));
+def \@back($typed) { vjp(\@$name, $names).1($adjoint) }
+vjp(\@back, $at).1(($tangents,));
+jvp(\@back, ($at,), ($tangents,)).1;
+END
+}
+
+# The seeds whose derivatives the virtual machine and the small-step machine do
+# not agree on to the bit; `$differ` is the program that compares them.
+sub smooth_duels {
+  my ($differ, @seeds) = @_;
+  my $folder = File::Temp->newdir;
+  my @files;
+  for my $seed (@seeds) {
+    push @files, "$folder/$seed.rly";
+    open my $file, '>', $files[-1] or die "$files[-1]: $!\n";
+    print $file smooth_derivatives("s$seed", $seed);
+    close $file;
+  }
+  open my $out, '-|', $differ, '--steps', 3_000_000, @files
+      or die "$differ: $!\n";
+  my %same = map { m{/(\d+)\.rly: the same$} ? ($1 => 1) : () } <$out>;
+  close $out;
+  return grep { !$same{$_} } @seeds;
 }
 
 # What `rly gradcheck` says of the functions of these seeds, by seed: `right`,

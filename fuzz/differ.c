@@ -11,6 +11,7 @@
  *   differ --ways N                           the same of pipelines that the
  * seed draws: no pass, -O1, -O2, one pass alone, N sequences by chance; 0:
  *          every pass alone
+ *   differ --steps N ...                      leaves programs of more steps
  *
  * Programs run in processes of their own, so that a crash or an endless loop is
  * a difference like any other: generated ones in batches and, where a batch
@@ -37,7 +38,6 @@
 #include "passes/pipeline.h"
 #include "tests/process.h"
 
-static const uint64_t MAX_STEPS = 300000;
 /* Seconds of processor time, so that a busy machine changes nothing. */
 enum { SECONDS = 20, TRIALS = 4000, CRASHED = DUEL_TOO_LONG + 1 };
 enum { BATCH = 32 }; /* generated programs run by one process */
@@ -52,6 +52,7 @@ typedef struct Options {
   const char *suite;
   const char *passes; /* NULL: none */
   int ways;           /* of --ways; -1: not given */
+  uint64_t steps;     /* after more of them a program is too long */
 } Options;
 
 /* --- Passes --------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static void child_run(Mem *mem, const Options *o, uint64_t seed,
                       bool show) {
   setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS, SECONDS});
   Duel d;
-  duel_init(&d, mem, MAX_STEPS);
+  duel_init(&d, mem, o->steps);
   run_duel(&d, o, seed, path, text, len);
   if (show) tell(&d);
   duel_done(&d);
@@ -202,7 +203,7 @@ static int made_outcome(Mem *mem, const Options *o, uint64_t seed,
   strbuf_init(&text, mem);
   gen_program_text(&p, &text);
   Duel d;
-  duel_init(&d, mem, MAX_STEPS);
+  duel_init(&d, mem, o->steps);
   d.outcome = DUEL_TOO_LONG;
   if (text.len <= TEXT_MAX)
     run_duel(&d, o, seed, "program.rly", strbuf_text(&text), text.len);
@@ -329,19 +330,22 @@ static int read_options(int argc, char **argv, Options *o) {
     else if (!strcmp(name, "conformance")) o->suite = argv[i];
     else if (!strcmp(name, "passes")) o->passes = argv[i];
     else if (!strcmp(name, "ways")) o->ways = atoi(argv[i]);
+    else if (!strcmp(name, "steps")) o->steps = strtoull(argv[i], NULL, 10);
     else return -1;
   }
   return i;
 }
 
 int main(int argc, char **argv) {
-  Options o = {.seed = 1, .count = 100, .size = 120, .ways = -1};
+  Options o = {
+      .seed = 1, .count = 100, .size = 120, .ways = -1, .steps = 300000};
   Mem mem;
   int first = read_options(argc, argv, &o);
   if (first < 0 || !mem_init(&mem, SIZE_MAX)) {
     fputs(
         "usage: differ [--seed S] [--count N] [--size K] [--print] "
-        "[--conformance DIR] [--passes 'A,B;C'] [--ways N] [FILE...]\n",
+        "[--conformance DIR] [--passes 'A,B;C'] [--ways N] [--steps N] "
+        "[FILE...]\n",
         stderr);
     return 2;
   }

@@ -25,6 +25,10 @@ static const StepState *state_of(const StepEntry *e) {
 static StepLevel innermost(const Stepper *s, const StepEntry *e) {
   const StepState *at = state_of(e);
   if (at == &e->after) return (StepLevel){at->env, at->expr, at->expr->span};
+  if (e->outcome == STEP_RULE && select_sweeps(e)) { /* its names are gone */
+    const Expr *operand, *swept = text_swept(e, &operand);
+    return (StepLevel){NULL, swept, swept->span};
+  }
   Redex r = redex_of(e);
   const StepFault *f = step_fault(s->machine);
   bool failed = e->outcome == STEP_ERROR && span_exists(f->span);

@@ -464,6 +464,9 @@ END
 gives(rly('step', '--fold', 'names', $derived), 0,
       qr{^20 .*/elementwise\.rly:.*  in the rule of multiply\n +\(⟦1f \* 1}m,
       '', 'a rule in the library');
+gives(rly({in => "step 6\nwhere\n"}, 'step', '--fold', 'all', $derived), 0,
+      qr/^>  0  \@f at .*:2:18\n   1  the entry at .*:4:1$/m, '',
+      '... where the sweep is');
 gives(rly({in => "step 7\nback 2\nstep\nover\n"}, 'step', '--fold', 'all',
           $derived),
       0, qr/^29 adjoint.*^24 rule.*^29 adjoint.*^30 rule/ms, '',

@@ -416,8 +416,6 @@ void step_sweep(StepMachine *m, const Expr *e, SweepKind kind, StepObj *run,
 void step_sweep_on(StepMachine *m, const StepObj *frame);
 /* Likewise forward, from the tangents of the run's inputs. */
 void step_along(StepMachine *m, const Expr *e, StepObj *run);
-/* The function that the rule of an operator's record is. */
-const Global *step_rule_function(StepMachine *m, const StepObj *record);
 
 /* --- Checks (step_check.c) ---------------------------------------------- */
 

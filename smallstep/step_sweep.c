@@ -113,11 +113,6 @@ static const StepRuleMade *rule_of(StepMachine *m, const StepObj *r) {
   return at || mem_exhausted(m->mem) ? at : rule_new(m, attrs, n, types);
 }
 
-const Global *step_rule_function(StepMachine *m, const StepObj *record) {
-  const StepRuleMade *rule = rule_of(m, record);
-  return rule ? rule->gradient.function : NULL;
-}
-
 /* Always false. */
 static bool no_rule(StepSweep *w, const StepObj *r, GradientStatus status) {
   const OpInfo *op = r->site->attrs->op;

@@ -85,6 +85,20 @@ static void say_force(Say *w) {
   text(w, ", which had waited, is evaluated now.");
 }
 
+/* Names the variables that were bound; the environment has the last one first.
+ * A chain of n entries is walked n times; few names are bound at a time. */
+static void say_bound(Say *w, const StepObj *env, const StepObj *outer) {
+  int n = 0;
+  for (const StepObj *at = env; at && at != outer; at = at->fields[OUTER]) n++;
+  for (int i = 0; i < n; i++) {
+    const StepObj *at = env;
+    for (int k = i + 1; k < n; k++) at = at->fields[OUTER];
+    const Var *var = at->key;
+    strbuf_addf(w->out, "%s%%%s = ", i ? ", " : "", var->name->text);
+    value(w, at->fields[BOUND], var->type);
+  }
+}
+
 /* --- Calls -------------------------------------------------------------- */
 
 /* What the call says is called: of a form that calls its operand, the operand.
@@ -104,8 +118,7 @@ static void say_function(Say *w, const StepObj *f) {
   else text(w, "A function");
 }
 
-/* The parameters of the function that was entered, whose values are the newest
- * of the environment, the last one first. */
+/* The parameters of the function that was entered. */
 static void say_params(Say *w, const Fn *fn) {
   for (int i = 0; i < fn->param_count; i++) {
     const Var *param = fn->params[i];
@@ -222,15 +235,6 @@ static const StepObj *sweep_of(const Say *w) {
   return redex_did(w->e)->fields[DONE];
 }
 
-/* The rule's function, whose body is looked at now; NULL: it was no closure. */
-static const Fn *rule_entered(const Say *w) {
-  const StepObj *record = sweep_of(w)->fields[SWEEP_DID]->fields[DID_AT];
-  if (record->kind == R_OPERATOR)
-    return step_rule_function(w->s->machine, record)->value->fn;
-  const StepObj *f = step_entered(record->fields[RECORD_REVERSE]);
-  return f->kind == V_CLOSURE ? f->expr->fn : NULL;
-}
-
 /* Where the sweep has come to, and why the rule is entered there. */
 static void say_place(Say *w, const StepObj *record) {
   SweepKind kind = (SweepKind)sweep_of(w)->depth;
@@ -247,12 +251,18 @@ static void say_place(Say *w, const StepObj *record) {
   else text(w, ": its rule");
 }
 
+/* What an operator's rule is entered with is all that its environment has. */
 static void say_rule(Say *w) {
   const StepObj *record = sweep_of(w)->fields[SWEEP_DID]->fields[DID_AT];
-  const Fn *fn = rule_entered(w);
   say_place(w, record);
   text(w, " is entered");
-  if (fn) say_params(w, fn);
+  if (record->kind == R_OPERATOR) {
+    text(w, " with ");
+    say_bound(w, w->e->after.env, NULL);
+  } else {
+    const StepObj *f = step_entered(record->fields[RECORD_REVERSE]);
+    if (f->kind == V_CLOSURE) say_params(w, f->expr->fn);
+  }
   text(w, ".");
 }
 
@@ -336,20 +346,6 @@ static void say_if(Say *w) {
   text(w, w->e->rule == REDUCE_IF_TRUE
               ? "The condition is True: the first branch is left."
               : "The condition is False: the second branch is left.");
-}
-
-/* Names the variables that the pattern bound; the environment has the last one
- * first.  A chain of n entries is walked n times; patterns bind few names. */
-static void say_bound(Say *w, const StepObj *env, const StepObj *outer) {
-  int n = 0;
-  for (const StepObj *at = env; at && at != outer; at = at->fields[OUTER]) n++;
-  for (int i = 0; i < n; i++) {
-    const StepObj *at = env;
-    for (int k = i + 1; k < n; k++) at = at->fields[OUTER];
-    const Var *var = at->key;
-    strbuf_addf(w->out, "%s%%%s = ", i ? ", " : "", var->name->text);
-    value(w, at->fields[BOUND], var->type);
-  }
 }
 
 /* The number of arms as written: alternatives are one arm.  The parser makes an

@@ -22,6 +22,7 @@
 #include "repl/cli.h"
 
 enum { FILES_MOST = 64, TICK = 100 }; /* milliseconds */
+enum { LONG_RUN = 5 };                /* ticks */
 
 /* --- Files ---------------------------------------------------------------- */
 
@@ -196,11 +197,14 @@ static void end_page(Rerun *r, const SourceFile *f) {
 
 /* --- One time ------------------------------------------------------------ */
 
-/* Stops the run when a file changes. */
+/* Stops the run when a file changes.  The page comes when the run has ended, so
+ * of a long one it is said that there will be one. */
 static void *stop_at_change(void *rerun) {
   Rerun *r = rerun;
-  while (!r->done && !r->changed) {
+  for (int ticks = 1; !r->done && !r->changed; ticks++) {
     tick();
+    if (r->beside && !r->done && ticks == LONG_RUN)
+      fprintf(stderr, "%s is running\n", r->files[0].path);
     if (!r->done && has_changed(r)) r->changed = true;
   }
   if (!r->done) rly_session_interrupt(r->host->session);

@@ -85,7 +85,7 @@ gives(rly('watch', scratch('none.rly')), 1, '', qr/no file .*none\.rly/,
 
 SKIP: {
   my $why = screen_missing();
-  skip $why, 5 if $why;
+  skip $why, 7 if $why;
   save($file, "let %x = 20;\n\n%x + 1;   \n// done\n");
   my $s = Screen->new(args => ['watch', $file], columns => 40);
   $s->expect(qr{^let %x = 20;\n\n%x \+ 1;     // 21\n// done$}m,
@@ -98,6 +98,11 @@ SKIP: {
   $s = Screen->new(args => ['watch', '--cells', $file], columns => 60);
   $s->expect(qr{^let %x = .*;  // cell: 4 -> 7; cell: 5$}m,
              'the cells of a line stand beside it, one after another');
+  $s->type("\cC");
+  $s->ends(130, 'Ctrl-C');
+  save($file, "def \@f(%n: int32) -> int32 { \@f(%n + 1) }\n1;\n\@f(0);\n");
+  $s = Screen->new(args => ['watch', $file], columns => 80);
+  $s->expect(qr{w\.rly is running$}m, 'a long run is said to be one');
   $s->type("\cC");
   $s->ends(130, 'Ctrl-C');
 }

@@ -83,13 +83,15 @@ static void add_params(StrBuf *out, const Params *params) {
 }
 
 /* `fn (List[A]) -> A` as `fn [A](List[A]) -> A`; a type that is no function's
- * as the result of one. */
+ * as the result of one.  What was typed stands on a line of its own, which is
+ * what a message shows. */
 static void add_wanted(StrBuf *out, const char *type, const Params *params) {
   const char *rest = behind_fn(type);
   strbuf_add(out, "fn ");
   if (*rest != '[' || !is_fn(type)) add_params(out, params);
-  strbuf_add(out, is_fn(type) ? "" : "() -> ");
+  strbuf_add(out, is_fn(type) ? "\n" : "() ->\n");
   strbuf_add(out, rest);
+  strbuf_add_char(out, '\n');
 }
 
 typedef struct Wanted {

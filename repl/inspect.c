@@ -218,7 +218,7 @@ static bool say_constructor_kind(Repl *r, const char *name) {
 /* Accepts anything that may be written as the type of a parameter.  A type that
  * needs no arguments is checked as a parameter's annotation, which accepts
  * every type and evaluates nothing; its mistakes are then told with their
- * place. */
+ * place, on a line of its own. */
 void inspect_kind(Repl *r, const char *type) {
   rly_program *p = r->host->program;
   size_t len = strlen(type) + 24;
@@ -227,7 +227,7 @@ void inspect_kind(Repl *r, const char *type) {
     free(text);
     return;
   }
-  snprintf(text, len, "fn (%%_: %s) { () }", type);
+  snprintf(text, len, "fn (%%_:\n%s\n) { () }", type);
   shown = rly_program_type_of(p, text, strlen(text));
   host_report(r->host);
   if (shown) repl_say(r, "%s : Type\n", type);

@@ -179,7 +179,7 @@ Tensor : fn (Shape, DType) -> Type
 ref : fn (Type) -> Type
 Tensor[(2, ?), float32] : Type
 END
-        qr/there is no type `Foo`/, ':kind');
+        qr/there is no type `Foo`\n.*\| Foo\n/, ':kind');
 
 # --- How values are shown -----------------------------------------------------
 
@@ -677,6 +677,8 @@ session("assert(1 > 2)\n", '', qr/E0605\]: assertion failed\n/,
 
 # --- Search by type, holes ---------------------------------------------------
 
+session(":find List[nosuch]\n", '', qr/`nosuch`\n.*\| List\[nosuch\]\n/,
+        ':find shows what was typed');
 session(":find fn(List[X]) -> X\n",
         qr/\A\@hd : fn \[A\]\(List\[A\]\) -> A\nof types that can be .*
 \@length : fn \[A\]\(List\[A\]\) -> int32\n\@sum : .*

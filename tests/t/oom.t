@@ -61,6 +61,10 @@ holds("check: allocations fail, in a metadata section", -s => 1, -c => 'check',
 holds('fmt: allocations fail, with cells in data', -s => 101, -c => 'fmt',
       file => 'tests/oom/stores.rly');
 
+# The machine of the stepper differentiates by itself.
+holds('step: allocations fail, in derivatives', -s => 211, -c => 'step',
+      file => 'tests/oom/forward.rly');
+
 # The text of what `@main` gives.
 my $pair = spew(scratch('pair.rly'), 'def @main() { ([1, 2], [[3], [4]]) }');
 holds('watch: allocations fail, in a program with @main', -s => 1,

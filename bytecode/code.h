@@ -147,7 +147,9 @@ typedef struct StretchSite {
   int saved_count;
   const int *saved;       /* values that the reverse sweep reads, ascending */
   uint64_t saved_objects; /* bit i: value saved[i] is no scalar */
-  Cell *none;             /* the record of a run in which nothing varies */
+  uint32_t own; /* bit i: an operator of the stretch reads result i, for
+                   which rows may wait */
+  Cell *none;   /* the record of a run in which nothing varies */
   Span span;
   StretchRule *_Atomic rules; /* added to under the lock; so are */
   StretchForward *_Atomic forwards;

@@ -38,6 +38,7 @@ typedef struct Sum {
   const Name *name;      /* of the variable that holds it; NULL: zero */
   VEC(Product) products; /* in the order of the sweep */
   bool depends;          /* on what varies */
+  bool late; /* the first of the products was there before the stretch */
 } Sum;
 
 typedef struct Writing {
@@ -120,13 +121,13 @@ static const Attr *attr_of(Writing *w, const char *name, AttrExpr value) {
 
 /* --- Values --------------------------------------------------------------- */
 
-/* The list of n ones. */
-static AttrExpr ones(Writing *w, int n) {
+/* The list that has a number n times. */
+static AttrExpr repeated(Writing *w, int number, int n) {
   AttrExpr *one = ARENA_NEW(w->arena, AttrExpr);
   const AttrExpr **items =
       ARENA_ARRAY(w->arena, const AttrExpr *, (size_t)n + 1);
   *one = (AttrExpr){
-      .kind = AX_INT, .span = w->span, .dtype = DTYPE_NONE, .integer = 1};
+      .kind = AX_INT, .span = w->span, .dtype = DTYPE_NONE, .integer = number};
   for (int i = 0; items && i < n; i++) items[i] = one;
   return (AttrExpr){.kind = AX_LIST, .count = items ? n : 0, .items = items};
 }
@@ -151,7 +152,8 @@ static bool is_shaped_scalar(const Stretch *s, int v) {
 static const Expr *value(Writing *w, int v) {
   if (!is_shaped_scalar(w->s, v)) return saved(w, v);
   const Expr *scalar = saved(w, op_of(w->s, v)->operands[0]);
-  const Attr *shape = attr_of(w, "newshape", ones(w, w->s->types[v]->rank));
+  const Attr *shape =
+      attr_of(w, "newshape", repeated(w, 1, w->s->types[v]->rank));
   return call_of(w, OP_RESHAPE, 1, &scalar, 1, shape);
 }
 
@@ -298,11 +300,19 @@ static const Expr *join(Writing *w, const Sum *sum, bool second) {
   return call_of(w, OP_CONCATENATE, 1, &tuple, 0, NULL);
 }
 
+/* Without a look at the value that they are for, which need not be saved. */
+static const Expr *sum_of_rows(Writing *w, const Expr *rows) {
+  const Attr *axis = attr_of(w, "axis", repeated(w, 0, 1));
+  return call_of(w, OP_SUM, 1, &rows, 1, axis);
+}
+
 /* The products that wait for a value of the stretch become part of its sum. */
 static void settle(Writing *w, int v) {
   Sum *sum = &w->sums[v];
   if (sum->products.len == 0) return;
-  if (!sum->products.data[0].b) {
+  if (sum->late && sum->products.len == 1 && !sum->products.data[0].b) {
+    add_sum(w, v, sum_of_rows(w, local(w, sum->products.data[0].a)));
+  } else if (!sum->products.data[0].b) {
     add_sum(w, v,
             call2(w, OP_COLLAPSE_SUM_LIKE, join(w, sum, false), value(w, v)));
   } else {
@@ -537,6 +547,17 @@ static bool start_sums(Writing *w, uint32_t varies) {
   return true;
 }
 
+/* Rows that wait for a result come last in the order of making, so they are met
+ * first. */
+static void start_late(Writing *w, int out) {
+  int v = w->s->outs[out];
+  Sum *sum = &w->sums[v];
+  const Name *b = w->s->types[v]->rank == 2 ? numbered(w, "late_b", out) : NULL;
+  if (!sum->depends) return;
+  sum->late = true;
+  VEC_PUSH(&sum->products, ((Product){numbered(w, "late_a", out), b}));
+}
+
 static bool write_sweep(Writing *w, StretchKey key) {
   const Stretch *s = w->s;
   if (!start_sums(w, key.varies)) return false;
@@ -545,6 +566,8 @@ static bool write_sweep(Writing *w, StretchKey key) {
       w->sums[s->outs[i]].name = numbered(w, "adjoint", i);
   for (int i = 0; i < s->inputs && i < STRETCH_INPUTS; i++)
     if (key.sums >> i & 1) w->sums[i].name = numbered(w, "sum", i);
+  for (int i = 0; i < s->out_count; i++)
+    if (key.late >> i & 1) start_late(w, i);
   bool ok = true;
   for (int i = s->op_count; ok && i-- > 0;) ok = add_op(w, &s->ops[i]);
   for (int i = 0; ok && i < s->inputs && i < STRETCH_INPUTS; i++) {
@@ -613,14 +636,25 @@ static void add_inputs(Writing *w, Fn *fn, Var **params, const char *stem,
       add_param(w, fn, params, numbered(w, stem, i), s->types[i]);
 }
 
+/* The sides of what waits for a result. */
+static void add_late(Writing *w, Fn *fn, Var **params, int out) {
+  const Type *of = w->s->types[w->s->outs[out]];
+  Dim any[] = {DIM_ANY, DIM_ANY};
+  const Type *side = type_tensor(w->p->types, (DType)of->dtype, 2, any);
+  add_param(w, fn, params, numbered(w, "late_a", out), side);
+  if (of->rank == 2) add_param(w, fn, params, numbered(w, "late_b", out), side);
+}
+
 static Fn *sweep_fn(Writing *w, StretchKey key) {
   const Stretch *s = w->s;
   Var **params;
-  Fn *fn = fn_of_reads(w, s->out_count + s->inputs, &params);
+  Fn *fn = fn_of_reads(w, 3 * s->out_count + s->inputs, &params);
   if (!fn) return NULL;
   for (int i = 0; i < s->out_count; i++)
     if (key.outs >> i & 1)
       add_param(w, fn, params, numbered(w, "adjoint", i), s->types[s->outs[i]]);
+  for (int i = 0; i < s->out_count; i++)
+    if (key.late >> i & 1) add_late(w, fn, params, i);
   add_inputs(w, fn, params, "sum", key.sums);
   return fn_done(w, fn);
 }

@@ -35,11 +35,12 @@ typedef struct Stretch {
 } Stretch;
 
 /* What a function for a stretch is made for.  Bit i of `varies` says that input
- * i varies, of `outs` that result i has an adjoint, and of `sums` that input i
- * has a sum of adjoints already.  `whole`: nothing comes after it, so products
- * and rows do not wait, and each input has one part at most. */
+ * i varies, of `outs` that result i has an adjoint, of `late` that rows wait
+ * for it, and of `sums` that input i has a sum of adjoints already.  `whole`:
+ * nothing comes after it, so products and rows do not wait, and each input has
+ * one part at most. */
 typedef struct StretchKey {
-  uint32_t varies, outs, sums;
+  uint32_t varies, outs, late, sums;
   bool whole;
 } StretchKey;
 
@@ -59,7 +60,8 @@ typedef struct StretchPart {
 } StretchPart;
 
 /* The function takes the values that `reads` names, by a bool for each value,
- * then the adjoints of results, then the sums; those that there are.  It gives
+ * then the adjoints of results, then the rows that wait for them (of a matrix
+ * two sides, of a vector one), then the sums; those that there are.  It gives
  * a tuple of the parts' values in the order in which they are to be added. */
 typedef struct StretchSweep {
   const Global *function; /* NULL: there are no parts */

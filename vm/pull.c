@@ -652,7 +652,9 @@ bool sweep_next(Sweep *w, bool last) {
     VEC_PUSH(&w->inputs, a);
     return true;
   }
-  for (int k = 0; ok && k < a->count; k++) ok = part_settle(s, &a->of[k]);
+  bool settles = a->record->obj.tag != RECORD_OF_STRETCH; /* or does itself */
+  for (int k = 0; ok && settles && k < a->count; k++)
+    ok = part_settle(s, &a->of[k]);
   ok = ok && sweep_record(w, a, last);
   if (ok && last) release(s, a->record);
   adjoint_done(w, a);

@@ -46,6 +46,7 @@ typedef struct SweptStep {
   StretchKey key;
   Part *inputs[STRETCH_INPUTS]; /* their adjoints; NULL: none so far */
   int read_count, taken_count;
+  int sum_count; /* the first of those taken, which are of results */
   uint8_t reads[RULE_ARGS_MOST]; /* of the saved values */
   uint64_t objects_read;         /* those that are objects, a bit each */
   Taken taken[RULE_ARGS_MOST];
@@ -104,8 +105,17 @@ static uint32_t results_with_sums(const Adjoint *a) {
   return outs;
 }
 
+/* Those for which rows still wait. */
+static uint32_t results_with_rows(const Adjoint *a) {
+  uint32_t late = 0;
+  for (int i = 0; i < a->count; i++)
+    if (a->of[i].rows) late |= (uint32_t)1 << i;
+  return late;
+}
+
 static StretchKey key_of(const SweptStep *step) {
   StretchKey key = {.outs = results_with_sums(step->a),
+                    .late = results_with_rows(step->a),
                     .sums = inputs_with_sums(step)};
   for (int i = 0; i < step->n; i++)
     if (varies(step, i)) key.varies |= (uint32_t)1 << i;
@@ -116,7 +126,7 @@ static const StretchRule *rule_of(Session *s, StretchSite *site,
                                   StretchKey key) {
   for (const StretchRule *r = atomic_load(&site->rules); r; r = r->next)
     if (r->key.varies == key.varies && r->key.outs == key.outs &&
-        r->key.sums == key.sums)
+        r->key.late == key.late && r->key.sums == key.sums)
       return r;
   Program *p = s->code->program;
   p->hold_shared(p, true);
@@ -145,7 +155,8 @@ static int result_for(const SweptStep *step, const Part *part) {
 /* Does every step take bits, namely what the one before gave? */
 static bool plan_row(SweptStep *step) {
   const StretchRule *rule = step->rule;
-  bool bits = !step->w->dual && step->site->saved_objects == 0;
+  bool bits =
+      !step->w->dual && step->site->saved_objects == 0 && step->key.late == 0;
   if (!bits || !rule->plain) return false;
   if (rule->sweep.part_count != step->taken_count) return false;
   step->row = (StepRow){.stride = step->site->saved_count,
@@ -184,6 +195,7 @@ static bool make_plan(SweptStep *step) {
   for (int i = 0; i < stretch->out_count; i++)
     if (step->key.outs >> i & 1)
       take(step, stretch->types[stretch->outs[i]], &step->a->of[i]);
+  step->sum_count = step->taken_count;
   for (int i = 0; i < step->n; i++)
     if (step->key.sums >> i & 1) take(step, stretch->types[i], step->inputs[i]);
   step->in_row = plan_row(step);
@@ -194,6 +206,7 @@ static bool make_plan(SweptStep *step) {
 static bool plan_fits(const SweptStep *step) {
   return step->rule && step->sources &&
          step->key.outs == results_with_sums(step->a) &&
+         step->key.late == results_with_rows(step->a) &&
          step->key.sums == inputs_with_sums(step);
 }
 
@@ -248,11 +261,44 @@ static bool put_saved(SweptStep *step, Value *window, int *count) {
   return true;
 }
 
-/* The rule's arguments into the window; false without memory. */
-static bool put_arguments(SweptStep *step, Value *window, int *count) {
-  if (!put_saved(step, window, count)) return vm_out_of_memory(step->w->s);
-  for (int i = 0; i < step->taken_count; i++)
-    window[(*count)++] = take_sum(step->w, &step->taken[i]);
+/* The rows that wait for results of the stretch, as the rule takes them. */
+typedef struct Late {
+  Value sides[2 * STRETCH_OUTS];
+  int count;
+} Late;
+
+/* Before the window is filled: regions may be swept again for them.  False
+ * after a fault. */
+static bool take_late(const SweptStep *step, Late *late) {
+  Session *s = step->w->s;
+  late->count = 0;
+  for (uint32_t left = step->key.late; left; left &= left - 1) {
+    Part *part = &step->a->of[__builtin_ctz(left)];
+    int sides = part_take_rows(s, part, &late->sides[late->count]);
+    late->count += sides;
+    if (sides > 0) continue;
+    while (late->count > 0) obj_drop(&s->store, late->sides[--late->count].obj);
+    return false;
+  }
+  return true;
+}
+
+/* The rule's arguments into the window, `late` taken; false without memory. */
+static bool put_arguments(SweptStep *step, const Late *late, Value *window,
+                          int *count) {
+  Sweep *w = step->w;
+  if (!put_saved(step, window, count)) {
+    for (int i = 0; i < late->count; i++)
+      obj_drop(&w->s->store, late->sides[i].obj);
+    return vm_out_of_memory(w->s);
+  }
+  for (int i = 0; i < step->sum_count; i++)
+    window[(*count)++] = take_sum(w, &step->taken[i]);
+  const Type *const *params = step->rule->sweep.function->type->args;
+  for (int i = 0; i < late->count; i++, ++*count)
+    window[*count] = sweep_argument(w, params[*count], late->sides[i]);
+  for (int i = step->sum_count; i < step->taken_count; i++)
+    window[(*count)++] = take_sum(w, &step->taken[i]);
   return true;
 }
 
@@ -351,9 +397,11 @@ static bool sweep_step(SweptStep *step) {
   }
   int count = 0;
   Value *window = w->window;
+  Late late;
   if (window + RULE_ARGS_MOST >= s->stack_end)
     return vm_fault(s, E0702, "recursion too deep: no room for a rule");
-  if (!put_arguments(step, window, &count))
+  if (!take_late(step, &late)) return false;
+  if (!put_arguments(step, &late, window, &count))
     return sweep_drop_arguments(s, g, window, count);
   if (!sweep_row(step, g, window)) return false;
   const Type *const *types = sweep->function->type->result->args;
@@ -414,13 +462,15 @@ static void step_back(SweptStep *step) {
   enter_steps(step, older);
 }
 
-/* Makes the products that wait part of the sums; `*any`: is there a sum? */
+/* Makes the products that wait part of the sums, but for those of results that
+ * the stretch reads itself; `*any`: is there an adjoint? */
 static bool settle(const SweptStep *step, bool *any) {
   *any = false;
   for (int i = 0; i < step->a->count; i++) {
     Part *part = &step->a->of[i];
-    if (part->rows && !part_settle(step->w->s, part)) return false;
-    *any |= part->form != SUM_ZERO;
+    bool late = step->site->own >> i & 1;
+    if (part->rows && !late && !part_settle(step->w->s, part)) return false;
+    *any |= part->form != SUM_ZERO || part->rows;
   }
   return true;
 }

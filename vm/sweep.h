@@ -160,6 +160,9 @@ bool part_add_product(Session *s, Part *to, Value a, Value b, Gathered *last);
 /* Makes the products that wait part of the sum; likewise of several tensors, so
  * that a region that gives rows of more than one is swept again once. */
 bool part_settle(Session *s, Part *part);
+/* Takes what waits out of the part, with what was dropped: the matrices of each
+ * side, one below the other, and how many sides there are.  0 after a fault. */
+int part_take_rows(Session *s, Part *part, Value sides[2]);
 bool parts_settle(Session *s, size_t n, Part *const *parts);
 /* Drops what waits. */
 void rows_drop(Session *s, Part *part);

@@ -142,14 +142,17 @@ static bool add_up(Session *s, const Side *a, const Side *b, Value *out) {
   return (fit_kernels(s, a, b) ? add_blocks : add_joined)(s, a, b, out);
 }
 
-static void drop_first(Session *s, Part *part) {
-  Rows *r = part->rows;
-  part->rows = r->next;
+/* Takes what stands there out of the list. */
+static void drop_at(Session *s, Rows **at) {
+  Rows *r = *at;
+  *at = r->next;
   if (r->again) swept_drop(s, r->again);
   if (r->a.obj) obj_drop(&s->store, r->a.obj);
   if (r->b.obj) obj_drop(&s->store, r->b.obj);
   pool_free(&s->store.heap.pool, r, sizeof *r);
 }
+
+static void drop_first(Session *s, Part *part) { drop_at(s, &part->rows); }
 
 void rows_drop(Session *s, Part *part) {
   while (part->rows) drop_first(s, part);
@@ -287,6 +290,57 @@ bool parts_settle(Session *s, size_t n, Part *const *parts) {
   for (size_t i = 0; i < count; i++) ok = total_end(s, &all[i], ok);
   if (all) mem_free(s->mem, all, bytes);
   return ok;
+}
+
+/* --- As they are ---------------------------------------------------------- */
+
+/* Puts the rows of a region in its place, all of the list that begins there. */
+static bool fill_gap(Session *s, Rows **at) {
+  Rows *gap = *at;
+  SweptRegion *again = swept_keep(gap->again);
+  Sweep w;
+  bool ok = swept_again(again, &w);
+  Part *found = ok ? found_by(&w, gap->order, gap->index) : NULL;
+  Rows **end = at;
+  if (found && found->rows) {
+    *at = found->rows;
+    found->rows = NULL;
+    while (*end) end = &(*end)->next;
+    *end = gap;
+  }
+  if (ok) drop_at(s, end);
+  sweep_done(&w);
+  swept_drop(s, again);
+  return ok;
+}
+
+static bool fill_gaps(Session *s, Part *part) {
+  for (Rows **at = &part->rows; *at;)
+    if (!(*at)->again) at = &(*at)->next;
+    else if (!fill_gap(s, at)) return false;
+  return true;
+}
+
+static bool take_side(Session *s, const Part *part, bool second, Value *out) {
+  Side side;
+  bool ok = side_start(s, part->rows, NULL, second, &side) &&
+            join_side(s, &side, out);
+  side_done(s, &side);
+  return ok;
+}
+
+int part_take_rows(Session *s, Part *part, Value sides[2]) {
+  if (!fill_gaps(s, part)) return 0;
+  const OpSite *of = part->rows->of;
+  int count = part->rows->b.obj ? 2 : 1;
+  bool ok = take_side(s, part, false, &sides[0]);
+  if (ok && count == 2) {
+    ok = take_side(s, part, true, &sides[1]);
+    if (!ok) obj_drop(&s->store, sides[0].obj);
+  }
+  rows_drop(s, part);
+  if (!ok) sweep_blame(s, of);
+  return ok ? count : 0;
 }
 
 /* --- Rows of the region that is swept ------------------------------------ */

@@ -208,6 +208,31 @@ static bool find_saved(Stretches *s, Making *m) {
          RULE_ARGS_MOST;
 }
 
+static bool is_read(const Stretch *s, int v) {
+  for (int i = 0; i < s->op_count; i++)
+    for (int k = 0; k < s->ops[i].operand_count; k++)
+      if (s->ops[i].operands[k] == v) return true;
+  return false;
+}
+
+/* The results that operators of the stretch read and for which rows may wait:
+ * these come after what those operators add to the adjoint.  None where the
+ * function would have too many parameters. */
+static void find_own(Making *m) {
+  const Stretch *s = &m->stretch;
+  int args = m->site->saved_count + s->out_count + m->site->input_count;
+  uint32_t own = 0;
+  for (int i = 0; i < s->out_count; i++) {
+    const Type *type = s->types[s->outs[i]];
+    bool waits = type->rank == 1 || type->rank == 2;
+    if (!waits || !dtype_is_float((DType)type->dtype)) continue;
+    if (!is_read(s, s->outs[i])) continue;
+    own |= (uint32_t)1 << i;
+    args += type->rank;
+  }
+  if (args <= RULE_ARGS_MOST) m->site->own = own;
+}
+
 /* False: these members are no stretch. */
 static bool make(Stretches *s, Making *m) {
   Code *c = s->l->code;
@@ -244,6 +269,7 @@ static bool make(Stretches *s, Making *m) {
     return false;
   DiagsMark mark = diags_mark(c->program->diags);
   bool ok = find_saved(s, m) && stretch_rule(c, m->site, whole_key(m));
+  find_own(m);
   if (!ok) diags_return(c->program->diags, mark);
   return ok;
 }
@@ -421,7 +447,8 @@ int *site_groups(Arena *arena, const OpSite *site, int *count) {
 }
 
 static bool same_key(StretchKey a, StretchKey b) {
-  return a.varies == b.varies && a.outs == b.outs && a.sums == b.sums;
+  return a.varies == b.varies && a.outs == b.outs && a.late == b.late &&
+         a.sums == b.sums;
 }
 
 const StretchRule *stretch_rule(Code *c, StretchSite *site, StretchKey key) {

@@ -153,6 +153,26 @@ for my $depth (110 .. 130) {
 }
 is("@moved", '', 'calls that wait, around the depth where frames move');
 
+# Rows that wait for what a stretch gives and reads itself (vm/waiting.c): of a
+# matrix, of a vector.
+my $own = spew(scratch('own.rly'), <<'END');
+def @loop(%n: int32, %h: Tensor[(1, 16), float32],
+          %w: Tensor[(16, 16), float32], %b: Tensor[(16), float32]) -> float32 {
+  if (%n == 0) { sum(%h) }
+  else { @loop(%n - 1, tanh(nn.dense(%h, %w) + %b), %w, %b) }
+}
+def @f(%x: Tensor[(16, 16), float32]) -> float32 {
+  let %w = transpose(%x) * 0.9f;
+  let %b = sum(%w, axis=[0]);
+  let %s = sum(sin(%w) * %w) + sum(nn.dense(%w, %w)) + sum(sin(%b));
+  @loop(30000, ones(shape=[1, 16]), %w, %b) + %s
+}
+grad(@f)(reshape(sin(arange(0f, 256f, 1f)), newshape=[16, 16]) * 0.3f);
+END
+my $held = rly($own)->{out};
+like($held, qr/^\(\S+f, \(Tensor/, 'rows for what a stretch reads itself');
+is(rly('--tape-memory', $_, $own)->{out}, $held, "... $_") for '30k', '300k';
+
 # There a copy of the machine's state has all the calls, so the tape is kept
 # where copies would take more than they save.
 my ($whole, $limited) = map {

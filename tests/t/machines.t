@@ -40,6 +40,34 @@ grad(fn (%x: float32) { @first_by(@first, %scalars, %x) })(2f);
 END
 is_deeply([verdicts($refused)], ['DIFFERENT'], 'a difference is seen');
 
+# Products and rows wait for what a stretch of operators gives and reads itself:
+# they come after what its own operators add.  One is found where the other
+# machine meets it, whether the branch is there or not.
+my $waiting = spew(scratch('waiting.rly'), <<'END');
+let %x = reshape(sin(arange(0f, 9f, 1f)), newshape=[3, 3]);
+let %g = reshape(cos(arange(0f, 9f, 1f)), newshape=[3, 3]);
+vjp(fn (%x: Tensor[(3, 3), float32]) {
+  let %a = transpose(%x);
+  sigmoid(%a) + (if (True) { nn.dense(%a, %a) } else { %a })
+}, %x).1(%g);
+vjp(fn (%x: Tensor[(3, 3), float32]) {
+  let %a = transpose(%x);
+  let %b = sigmoid(%a) + nn.dense(%a, %a);
+  %b + (if (True) { nn.dense(%a, %a) } else { %a })
+}, %x).1(%g);
+vjp(fn (%x: Tensor[(3), float32]) {
+  let %a = tanh(%x) * 0.7f;
+  sin(%a) + sum(if (True) { tanh(%g + %a) } else { %g }, axis=[0])
+}, [0.1f, 0.7f, -0.3f]).1([0.9f, 0.2f, 0.4f]);
+jvp(fn (%x: Tensor[(3, 3), float32]) {
+  vjp(fn (%x: Tensor[(3, 3), float32]) {
+    let %a = transpose(%x);
+    sigmoid(%a) + (if (True) { nn.dense(%a, %a) } else { %a })
+  }, %x).1(%g).0
+}, (%x,), (%g,));
+END
+is_deeply([verdicts($waiting)], ['the same'], 'what waits for a result');
+
 # The items of a file that are no mistakes.  An item ends with a line that ends
 # with `;` or `}` and begins with no blank; what is expected of it follows.
 sub good_items {

@@ -1,4 +1,4 @@
-/* Derivatives in the small-step machine: grad, vjp and what they record.
+/* Derivatives in the small-step machine: grad, vjp, jvp and what they record.
  *
  *   grad(f)(v)   ->   f(v') , each tensor of v' being an input of a new run
  *                ->   ... its value y, with a record of each operator
@@ -249,7 +249,7 @@ static void sweep_recorded(StepMachine *m, const Expr *e, const StepObj *f,
               "entry call `vjp` and what it gives");
 }
 
-/* A closure is entered to be recorded. */
+/* The step that enters a closure says that it will be recorded. */
 static void note_recorded(StepMachine *m) {
   if (m->applied && m->rule == REDUCE_CALL) m->rule = REDUCE_DERIVE;
 }

@@ -154,7 +154,7 @@ typedef struct StepEntry {
   size_t changes; /* so far */
 } StepEntry;
 
-/* The operators that a sweep itself applies to adjoints (step_sweep.c). */
+/* The operators that a sweep itself applies to adjoints (step_adjoint.c). */
 typedef enum Adding {
   ADDING_ADD,      /* a sum of two */
   ADDING_COLLAPSE, /* to the shape of what was broadcast */
@@ -321,8 +321,8 @@ void step_operator(StepMachine *m, const Expr *e, int count,
 /* An operator's call has failed with a fault that is not for want of memory. */
 void step_operator_failed(StepMachine *m, const Expr *e, const OpCall *call);
 
-/* An operator that is no effect and no form.  `span`: of the call that a
- * failure points at. */
+/* An operator that is no effect and no form.  A failure points at the site's
+ * expression. */
 void step_kernel(StepMachine *m, const StepSite *site, int count,
                  const StepObj *args);
 
@@ -337,7 +337,7 @@ bool step_decides(StepMachine *m, const StepObj *v, Span span);
 
 /* --- Derivatives (step_derivative.c) -------------------------------------- */
 
-/* The call of a form with its arguments. */
+/* What a form gives for its arguments, or begins to compute. */
 void step_form(StepMachine *m, const Expr *e, int count, const StepObj *args);
 /* Calls a function, which a form may have given, with the first `count` of the
  * values, for the call `e`. */
@@ -346,7 +346,7 @@ void step_call_function(StepMachine *m, const Expr *e, StepObj *f,
 /* The function that a call of `f` enters, out of all forms around it; a V_FORM
  * where that is the sweep of vjp. */
 const StepObj *step_entered(const StepObj *f);
-/* Frames of derivatives whose value has come. */
+/* The value that frames of derivatives waited for has come. */
 void step_run_done(StepMachine *m, const StepObj *frame);
 void step_custom_done(StepMachine *m, const StepObj *frame);
 /* Records what an operator gave, if one of its `count` operands has an

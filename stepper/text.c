@@ -597,7 +597,7 @@ static const Expr *add_state(Stepper *s, const StepState *at, bool first,
 
 /* --- Steps of a sweep ---------------------------------------------------- */
 
-/* The operand that is about: of tuples, the tuple. */
+/* The operand whose adjoint it is; of tuples, the one that has it. */
 static const Expr *operand_of(const Expr *e, const StepObj *record,
                               const StepObj *of) {
   const StepObj *args = record->fields[RECORD_ARGS];
@@ -611,7 +611,6 @@ static const Expr *operand_of(const Expr *e, const StepObj *record,
   return NULL;
 }
 
-/* Where the sweep stands in the program, as text_swept() says. */
 const Expr *text_swept(const StepEntry *e, const Expr **operand) {
   const StepObj *f = redex_did(e);
   const StepObj *did = f->fields[DONE]->fields[SWEEP_DID];

@@ -28,8 +28,8 @@ static StepObj *operand_at(const StepObj *args, uint32_t at) {
 
 static StepObj *tangent_or_zeros(StepMachine *m, StepObj *t, void *sweep) {
   StepObj *tangent = step_sweep_sum(sweep, t);
-  return tangent || !step_is_float(t) ? (tangent ? tangent : t)
-                                      : step_zeros(m, t);
+  if (tangent) return tangent;
+  return step_is_float(t) ? step_zeros(m, t) : t;
 }
 
 /* The operands that hold attributes stay. */

@@ -86,6 +86,12 @@ static Cell *record_of_tangents(Session *s, int level, int m,
   return r;
 }
 
+/* Does operand `i` of n, tuples flattened, hold an attribute?  Those come last.
+ */
+static bool holds_attribute(const OpSite *site, int n, int i) {
+  return i >= n - attrs_operand_count(site->attrs);
+}
+
 /* op(x', y'), where operands of floats that do not vary have zeros. */
 static Cell *tangents_together(Session *s, const OpSite *site, int level, int n,
                                const Value *own, const Value *under, int m) {
@@ -97,8 +103,8 @@ static Cell *tangents_together(Session *s, const OpSite *site, int level, int n,
   for (; ok && count < n; count++) {
     const Tensor *x = value_tensor(under[count]);
     Value t = tangent_at(own[count], level);
-    bool zero = !t.obj && dtype_is_float(x->dtype) &&
-                !attrs_have_operand(site->attrs, count);
+    bool zero =
+        !t.obj && dtype_is_float(x->dtype) && !holds_attribute(site, n, count);
     args[count] = t.obj ? t : under[count];
     if (zero)
       args[count].tensor =
@@ -156,8 +162,7 @@ static bool attribute_varies(const OpSite *site, int level, int n,
                              const Value *own) {
   bool varies = false;
   for (int i = 0; attrs_have_operands(site->attrs) && i < n; i++)
-    varies |=
-        tangent_at(own[i], level).obj && attrs_have_operand(site->attrs, i);
+    varies |= tangent_at(own[i], level).obj && holds_attribute(site, n, i);
   return varies;
 }
 

@@ -125,9 +125,8 @@ void step_record(StepMachine *m, const StepSite *site, int count,
   if (!m->now.runs || site->attrs->op->flat || !value) return;
   for (int i = 0; i < count; i++) any |= is_recorded(args->fields[i]);
   StepObj *r = any ? record_new(m, R_OPERATOR, 3) : NULL;
-  StepObj *own = r ? step_obj(m, V_TUPLE, (uint32_t)count) : NULL;
+  StepObj *own = r ? step_slice(m, V_TUPLE, args, 0, count) : NULL;
   if (!own) return;
-  for (int i = 0; i < count; i++) own->fields[i] = args->fields[i];
   r->site = site;
   r->fields[RECORD_VALUE] = value;
   r->fields[RECORD_ARGS] = own;
@@ -187,10 +186,8 @@ const StepObj *step_entered(const StepObj *f) {
 
 static StepObj *form_new(StepMachine *m, const Expr *e, int count,
                          const StepObj *args) {
-  StepObj *f = step_obj(m, V_FORM, (uint32_t)count);
-  if (!f) return NULL;
-  f->expr = e;
-  for (int i = 0; i < count; i++) f->fields[i] = args->fields[i];
+  StepObj *f = step_slice(m, V_FORM, args, 0, count);
+  if (f) f->expr = e;
   return f;
 }
 
@@ -229,9 +226,8 @@ static StepObj *begin_run(StepMachine *m, const Expr *e, RunOf of,
 static StepObj *begin_custom(StepMachine *m, const Expr *e, StepObj *f,
                              const StepObj *args, int count) {
   StepObj *both = step_obj(m, V_TUPLE, 2);
-  StepObj *own = step_obj(m, V_TUPLE, (uint32_t)count);
+  StepObj *own = step_slice(m, V_TUPLE, args, 0, count);
   if (!both || !own) return NULL;
-  for (int i = 0; i < count; i++) own->fields[i] = args->fields[i];
   both->fields[0] = f;
   both->fields[1] = own;
   step_push(m, K_CUSTOM, e, 0, m->now.env, both);
@@ -287,10 +283,8 @@ static void begin(StepMachine *m, const Expr *e, RunOf of, StepObj *f,
 
 static void begin_vjp(StepMachine *m, const Expr *e, int count,
                       const StepObj *args) {
-  StepObj *own = step_obj(m, V_TUPLE, (uint32_t)count - 1);
-  if (!own) return;
-  for (int i = 1; i < count; i++) own->fields[i - 1] = args->fields[i];
-  begin(m, e, RUN_OF_VJP, args->fields[0], count - 1, own, NULL);
+  StepObj *own = step_slice(m, V_TUPLE, args, 1, count - 1);
+  if (own) begin(m, e, RUN_OF_VJP, args->fields[0], count - 1, own, NULL);
 }
 
 static void begin_jvp(StepMachine *m, const Expr *e, const StepObj *args) {

@@ -89,6 +89,13 @@ StepObj *step_gather(StepMachine *m, StepObjKind kind, uint32_t n,
   return o;
 }
 
+StepObj *step_slice(StepMachine *m, StepObjKind kind, const StepObj *of,
+                    int first, int count) {
+  StepObj *o = step_obj(m, kind, (uint32_t)count);
+  for (int i = 0; o && i < count; i++) o->fields[i] = of->fields[first + i];
+  return o;
+}
+
 /* --- Environments ------------------------------------------------------- */
 
 /* A member of a group is a closure over the environment that binds the group,

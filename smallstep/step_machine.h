@@ -234,6 +234,9 @@ void step_push(StepMachine *m, StepObjKind kind, const Expr *e, int index,
 /* The `n` values of a list of L_DONE as the fields of an object. */
 StepObj *step_gather(StepMachine *m, StepObjKind kind, uint32_t n,
                      const StepObj *done);
+/* `count` fields of an object, from `first` on, as those of another. */
+StepObj *step_slice(StepMachine *m, StepObjKind kind, const StepObj *of,
+                    int first, int count);
 /* The value of a variable; NULL: it is not bound. */
 StepObj *step_lookup(StepMachine *m, StepObj *env, const void *key);
 /* The number of a named dimension; -1: not known. */

@@ -126,10 +126,8 @@ static void call_closure(StepMachine *m, const Expr *call, StepObj *f,
 /* Makes a constructor's value with the first `n` values as its fields. */
 static StepObj *data(StepMachine *m, const Ctor *ctor, int n,
                      const StepObj *args) {
-  StepObj *o = step_obj(m, V_DATA, (uint32_t)n);
-  if (!o) return NULL;
-  o->ctor = ctor;
-  for (int i = 0; i < n; i++) o->fields[i] = args->fields[i];
+  StepObj *o = step_slice(m, V_DATA, args, 0, n);
+  if (o) o->ctor = ctor;
   return o;
 }
 

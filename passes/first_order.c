@@ -16,14 +16,20 @@
  * types/stretch.h writes the same sweep for it, or the same tangents, so the
  * bits are those of `grad`.  Whatever else the body computes is a constant for
  * the sweep and may be anything.  A branch, a call, a function or a cell that
- * depends on a parameter leaves `grad` as it is (Inline, Unroll and PartialEval
- * take some of these away). */
+ * depends on a parameter leaves `grad` as it is, and W0008 says so (Inline,
+ * Unroll and PartialEval take some of these away). */
 #include "passes/first_order.h"
 
 #include "passes/calls.h"
 #include "types/types.h"
 
 enum { NUMBER_ZERO = 1 << 30 }; /* no entry of a map is NULL */
+
+/* Notes the first reason for which the derivative stays; gives false. */
+static bool stays(FirstOrder *f, Span at, const char *why) {
+  if (!f->stays) f->stays = why, f->stays_at = at;
+  return false;
+}
 
 static void keep_number(FirstOrder *f, const Var *var, int number) {
   ptrmap_put(&f->numbers, var, (void *)(intptr_t)(NUMBER_ZERO + number));
@@ -76,7 +82,8 @@ typedef struct Operands {
 } Operands;
 
 static bool add_operand(FirstOrder *f, Operands *o, const Expr *leaf) {
-  if (!is_plain_tensor(leaf->type)) return false;
+  if (!is_plain_tensor(leaf->type))
+    return stays(f, leaf->span, "this is no tensor of known rank");
   VEC_PUSH(&o->values, number_of(f, leaf));
   return true;
 }
@@ -118,7 +125,9 @@ static bool add_results(FirstOrder *f, Var *var, const Expr *call, int *count) {
   keep_number(f, var, -1 - (int)f->results.len);
   for (int i = 0; use && i < *count; i++) {
     const Expr *e = tuple ? expr_field(f->arena, call->span, use, i) : use;
-    if (!e || !is_plain_tensor(e->type)) return false;
+    if (!e) return false;
+    if (!is_plain_tensor(e->type))
+      return stays(f, call->span, "this is no tensor of known rank");
     VEC_PUSH(&f->results, e);
   }
   return use && *count > 0;
@@ -130,7 +139,12 @@ static bool add_call(FirstOrder *f, Var *var, const Expr *call) {
                   .group_count = call->count,
                   .first = (int)f->results.len,
                   .gives_tuple = call->type->kind == TY_TUPLE};
-  if (!has_rule(call)) return false;
+  if (!expr_operator(call))
+    return stays(f, call->span,
+                 "this depends on a parameter and is no operator");
+  if (!has_rule(call))
+    return stays(f, call->span,
+                 "the derivative of this cannot be written as text");
   VEC_INIT(&o.values, f->p->mem);
   bool ok =
       add_operands(f, &o, call) && add_results(f, var, call, &op.out_count);
@@ -155,7 +169,8 @@ static bool add_binding(FirstOrder *f, const Block *block, int i) {
   const Binding *b = &block->bindings[i];
   bool constant = !b->value || is_constant(f, b->value);
   if (b->kind != BIND_LET || b->var->lazy || block_group(block, i) != 1)
-    return constant;
+    return constant ||
+           stays(f, b->span, "this depends on a parameter and is no operator");
   const Expr *means = first_order_meaning(f, b->value);
   bool renames = means && means->type == b->var->type;
   if (renames) ptrmap_put(&f->means, b->var, (void *)means);
@@ -326,8 +341,9 @@ static bool body_is_stretch(FirstOrder *f, int params, const Expr *body,
     if (!add_binding(f, block, i)) return false;
   const Expr *value = first_order_name(f, block->result);
   *d = (Derived){.params = params, .block = block, .value = value};
-  return is_float_tensor(value->type) &&
-         make_stretch(f, number_of(f, value), &d->stretch);
+  if (!is_float_tensor(value->type))
+    return stays(f, body->span, "the value is no float tensor");
+  return make_stretch(f, number_of(f, value), &d->stretch);
 }
 
 static bool make_sweep(FirstOrder *f, Derived *d) {
@@ -368,14 +384,18 @@ static void first_order_end(FirstOrder *f) {
 }
 
 /* A function whose text is there; NULL: there is none. */
-static const Expr *function_of(const Expr *e) {
+static const Expr *function_of(FirstOrder *f, const Expr *e) {
+  const Expr *fn = e;
   if (e->kind == EX_GLOBAL) {
     const Global *g = e->g.global;
-    e = g->kind == GLOBAL_DEF && !g->library && !g->instance_of ? g->value
-                                                                : NULL;
+    fn = g->kind == GLOBAL_DEF && !g->library && !g->instance_of ? g->value
+                                                                 : NULL;
   }
-  bool fits = e && e->kind == EX_FN && e->fn->param_count <= STRETCH_INPUTS;
-  return fits ? e : NULL;
+  if (!fn || fn->kind != EX_FN)
+    return stays(f, e->span, "the text of this function is not here"), NULL;
+  if (fn->fn->param_count > STRETCH_INPUTS)
+    return stays(f, e->span, "this function has too many parameters"), NULL;
+  return fn;
 }
 
 static Var *var_of(FirstOrder *f, const Name *name, Span span,
@@ -394,7 +414,8 @@ static const Expr *body_of(FirstOrder *f, const Expr *function, const Expr *fn,
   if (!args) return NULL;
   for (int i = 0; i < n; i++) {
     const Var *was = fn->fn->params[i];
-    if (!is_plain_tensor(was->type)) return NULL;
+    if (!is_plain_tensor(was->type))
+      return stays(f, was->span, "this is no tensor of known rank"), NULL;
     params[i] = var_of(f, was->name, was->span, was->type);
     args[i] = expr_use(f->arena, was->span, params[i]);
     keep_number(f, params[i], add_input(f, args[i]));
@@ -522,22 +543,40 @@ static const struct Form *form_of(const Expr *e) {
 }
 
 /* NULL: it stays. */
-static const Expr *written(Program *p, Arena *arena, const struct Form *form,
+static const Expr *written(FirstOrder *f, const struct Form *form,
                            const Expr *e) {
-  const Expr *fn = function_of(e->args[0]), *made = NULL;
+  const Expr *fn = function_of(f, e->args[0]), *made = NULL;
   int n = fn ? fn->fn->param_count : 0;
-  Var **params = ARENA_ARRAY(arena, Var *, (size_t)n + 1);
+  Var **params = ARENA_ARRAY(f->arena, Var *, (size_t)n + 1);
   bool whole = form->special != SPECIAL_VJP || e->count == n + 1;
   if (!fn || !params || !whole) return NULL;
-  FirstOrder f;
   Derived d;
   Bindings all;
-  first_order_start(&f, p, arena);
-  VEC_INIT(&all, p->mem);
-  if (body_is_stretch(&f, n, body_of(&f, e->args[0], fn, params), &d) &&
-      form->make(&f, &d))
-    made = form->write(&f, e, &d, params, &all);
+  VEC_INIT(&all, f->p->mem);
+  if (body_is_stretch(f, n, body_of(f, e->args[0], fn, params), &d) &&
+      form->make(f, &d))
+    made = form->write(f, e, &d, params, &all);
   VEC_DONE(&all);
+  return made;
+}
+
+static void say_that_it_stays(const FirstOrder *f, const Expr *e) {
+  Diag *d = diag_warning(
+      f->p->diags, W0008, e->span,
+      "`%s` stays: its function is no list of operators on tensors",
+      expr_operator(e)->name);
+  diag_note(d, f->stays_at, "%s", f->stays);
+  diag_hint(d,
+            "Inline, PartialEval and Unroll, before this pass, make many "
+            "functions such a list");
+}
+
+static const Expr *written_or_said(Program *p, Arena *arena,
+                                   const struct Form *form, const Expr *e) {
+  FirstOrder f;
+  first_order_start(&f, p, arena);
+  const Expr *made = written(&f, form, e);
+  if (!made && f.stays) say_that_it_stays(&f, e);
   first_order_end(&f);
   return made;
 }
@@ -549,7 +588,7 @@ static const Expr *first_order(Program *p, Arena *arena, const Expr *e) {
     const struct Form *form =
         m.walk.event == WALK_LEAVE ? form_of(m.made) : NULL;
     if (!form) continue;
-    const Expr *made = written(p, arena, form, m.made);
+    const Expr *made = written_or_said(p, arena, form, m.made);
     if (made && pass_may_replace(p, NULL, m.made, made)) expr_map_put(&m, made);
   }
   return expr_map_end(&m);

@@ -17,6 +17,8 @@ typedef struct FirstOrder {
   VEC(const Expr *) inputs;  /* the parameters, then what does not vary */
   VEC(const Expr *) results; /* of operators */
   VEC(StretchOp) ops;
+  const char *stays; /* why the derivative stays as it is; NULL: not known */
+  Span stays_at;     /* where the reason is */
 } FirstOrder;
 
 typedef VEC(Binding) Bindings;

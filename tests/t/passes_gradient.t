@@ -268,6 +268,19 @@ like(same('FirstOrderGradient', $helper, 'a helper'), qr/= \@move_back\(/,
 like(same('FirstOrderGradient', "def \@move_back(%x: int32) { %x }\n$helper",
           'its name'),
      qr/\bgrad\(/, '... not where the program has its name');
+# What stays is told, with the place of the reason.
+my %reason = (
+  'fn (%x: float32) { if (%x > 0f) { %x } else { 2f * %x } }' =>
+    qr/ -{36} this depends on a parameter and is no operator\n/,
+  'fn (%x: float32) { let %c = ref(%x); ref_read(%c) }' =>
+    qr/ -{7} this depends on a parameter and is no operator\n/,
+  'fn (%x: float32, %n: int32) { sum(nn.pad([%x], pad_width=[[0, %n]])) }' =>
+    qr/ -+ the derivative of this cannot be written as text\n/,
+  'fn (%x: List[float32]) { 1f }' => qr/this is no tensor of known rank/,
+);
+like(opt('FirstOrderGradient', "let %g = grad($_);\n")->{err},
+     qr/W0008\]: `grad` stays.*$reason{$_}/s, "why $_ stays")
+  for sort keys %reason;
 # A tuple of tuples of tuples stands for twice as many names each time.
 my $deep = join '', map { my $i = $_ + 1; "let %t$i = (%t$_, %t$_); " } 0 .. 60;
 like(opt('FirstOrderGradient', 'def @f(%z: float32) { grad(fn (%x: float32) { '

@@ -83,9 +83,8 @@ static bool frames_grow(Session *s) {
                     (unsigned long long)s->limits.max_depth);
   }
   if (used + FRAMES_SPARE < s->frame_cap) return true;
-  size_t cap = s->frame_cap * 2;
-  if (cap > s->limits.max_depth + FRAMES_SPARE + 1)
-    cap = s->limits.max_depth + FRAMES_SPARE + 1;
+  size_t cap = s->frame_cap * 2, more = FRAMES_SPARE + 1;
+  if (cap - more > s->limits.max_depth) cap = s->limits.max_depth + more;
   return frames_resize(s, cap) || vm_out_of_memory(s);
 }
 

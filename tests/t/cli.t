@@ -505,6 +505,11 @@ my $deep = program("def \@f(\%n: int32) -> int32 { 1 + \@f(\%n + 1) }\n",
 gives(rly('--max-depth', '1000', $deep), 3, '',
       qr/E0702.*  \.\.\. 999 more like this\n  in top level/s,
       '--max-depth, and a trace that counts what repeats');
+my $calls = spew(scratch('calls.rly'),
+                 'def @f(%n: int32) -> int32 { if (%n == 0) { 0 } else { '
+                 . '1 + @f(%n - 1) } } @f(20000)');
+gives(rly('--max-depth', $_, $calls), 0, "20000\n", '', "--max-depth $_")
+  for '18446744073709551615', '18446744073709551611', 'none';
 my $turns = program((map { "def \@f$_(\%n: int32) -> int32 { 1 + \@f"
                            . ($_ + 1) % 30 . "(\%n + 1) }\n" } 0 .. 29),
                     "\@f0(0);\n");

@@ -28,7 +28,7 @@
 #include <stdarg.h>
 
 const StepRuleInfo step_rule_info[REDUCE_COUNT] = {
-#define REDUCTION(id, text, says) [REDUCE_##id] = {text, says},
+#define REDUCTION(id, text, traits, says) [REDUCE_##id] = {text, says, traits},
 #include "smallstep/step.def"
 #undef REDUCTION
 };

@@ -34,10 +34,30 @@ typedef enum StepRule {
   REDUCE_COUNT
 } StepRule;
 
+/* What rules have in common, as bits. */
+typedef enum StepTraits {
+  STEP_READS = 1 << 0, /* effects */
+  STEP_WRITES = 1 << 1,
+  STEP_ALLOCATES = 1 << 2,
+  STEP_PRINTS = 1 << 3,
+  STEP_LOOKS_UP = 1 << 4, /* a name is replaced by what it stands for */
+  STEP_OPERATES = 1 << 5, /* an operator is applied */
+  STEP_LETS = 1 << 6,     /* a binding of a block is done */
+  STEP_BINDS = 1 << 7,    /* names are bound that are seen from then on */
+  STEP_ENTERS = 1 << 8,   /* a function of the program is entered */
+  STEP_SWEEPS = 1 << 9,   /* a part of a sweep of derivatives */
+} StepTraits;
+
 typedef struct StepRuleInfo {
   const char *name, *sentence;
+  unsigned traits;
 } StepRuleInfo;
 extern const StepRuleInfo step_rule_info[REDUCE_COUNT];
+
+/* Has the rule one of these traits? */
+static inline bool step_rule_has(StepRule rule, unsigned traits) {
+  return step_rule_info[rule].traits & traits;
+}
 
 /* What the machine needs from its host. */
 typedef struct StepHost {

@@ -149,8 +149,8 @@ bool step_run_shapes(StepMachine *m, const Expr *e, StepShapes *shapes) {
   step_start(m, &step);
   for (uint64_t n = 1; outcome == STEP_RULE && !shapes->stopped; n++) {
     outcome = step_next(m);
-    bool enters = m->rule == REDUCE_CALL || m->rule == REDUCE_DERIVE;
-    shapes->calls += outcome == STEP_RULE && enters;
+    shapes->calls +=
+        outcome == STEP_RULE && step_rule_has(m->rule, STEP_ENTERS);
     if (n % ASK_EVERY == 0) shapes->stopped = shapes->asked(shapes->data);
   }
   m->shapes = NULL;

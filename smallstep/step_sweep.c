@@ -231,8 +231,7 @@ static void enter_own(StepSweep *w, StepObj *r) {
   m->now.env = w->env;
   step_call_function(m, r->expr, r->fields[RECORD_REVERSE], args,
                      (int)args->count);
-  bool entered = m->rule == REDUCE_CALL || m->rule == REDUCE_DERIVE;
-  if (m->applied && entered) m->rule = REDUCE_RULE;
+  if (m->applied && step_rule_has(m->rule, STEP_ENTERS)) m->rule = REDUCE_RULE;
 }
 
 /* A function and a cell have no part. */

@@ -15,10 +15,7 @@ enum { ARGS_MOST = 8, TYPE_WIDTH = 100000, ASK_EVERY = 256 };
  * was entered. */
 static const StepState *state_of(const StepEntry *e) {
   bool binds = e->outcome == STEP_RULE && e->after.expr &&
-               (e->rule == REDUCE_CALL || e->rule == REDUCE_DERIVE ||
-                e->rule == REDUCE_RULE || e->rule == REDUCE_LET ||
-                e->rule == REDUCE_GROUP || e->rule == REDUCE_DELAY ||
-                e->rule == REDUCE_MATCH);
+               step_rule_has(e->rule, STEP_BINDS);
   return binds ? &e->after : &e->redex;
 }
 

@@ -18,8 +18,7 @@
 #include "tensor/facts.h"
 
 bool select_sweeps(const StepEntry *e) {
-  return e->rule == REDUCE_RULE || e->rule == REDUCE_ADJOINT ||
-         e->rule == REDUCE_TANGENT;
+  return step_rule_has(e->rule, STEP_SWEEPS);
 }
 
 /* --- Folding ------------------------------------------------------------ */
@@ -39,11 +38,6 @@ static bool in_library(const Stepper *s, const StepEntry *e) {
   return file && file->library;
 }
 
-static bool is_name(const StepEntry *e) {
-  return e->rule == REDUCE_VAR || e->rule == REDUCE_GLOBAL ||
-         e->rule == REDUCE_DIM;
-}
-
 static bool is_arithmetic(const StepEntry *e) {
   if (e->rule != REDUCE_OPERATOR || !is_scalar(e->after.value)) return false;
   Redex r = redex_of(e);
@@ -52,17 +46,12 @@ static bool is_arithmetic(const StepEntry *e) {
   return true;
 }
 
-static bool is_let(const StepEntry *e) {
-  return e->rule == REDUCE_LET || e->rule == REDUCE_GROUP ||
-         e->rule == REDUCE_DELAY || e->rule == REDUCE_ITEM;
-}
-
 bool select_takes(const Stepper *s, const StepEntry *e, StepFold kind) {
   switch (kind) {
     case FOLD_LIBRARY: return in_library(s, e);
-    case FOLD_NAMES: return is_name(e);
+    case FOLD_NAMES: return step_rule_has(e->rule, STEP_LOOKS_UP);
     case FOLD_ARITHMETIC: return is_arithmetic(e);
-    default: return is_let(e);
+    default: return step_rule_has(e->rule, STEP_LETS);
   }
 }
 
@@ -180,12 +169,8 @@ static bool is_called(const Name *name, char sigil, const char *wanted) {
          (!wanted[1 + n] || wanted[1 + n] == ' ');
 }
 
-static bool is_entry(const StepEntry *e) {
-  return e->rule == REDUCE_CALL || e->rule == REDUCE_DERIVE;
-}
-
 const StepObj *select_env_before(const StepEntry *e) {
-  if (is_entry(e)) {
+  if (step_rule_has(e->rule, STEP_ENTERS)) {
     const Redex r = redex_of(e);
     const StepObj *callee = redex_callee(&r);
     return callee ? callee->fields[ENV_OF] : NULL;
@@ -210,27 +195,22 @@ static bool binds_var(const StepEntry *e, const char *wanted) {
 }
 
 /* A definition by its global, a call by the function that is entered or a
- * parameter of it, a match or a let by its variables. */
+ * parameter of it, a match or a let by its variables.  What the library's rules
+ * of derivatives bind is no name of the user's. */
 static bool binds(const Stepper *s, const StepEntry *e, const char *wanted) {
   const StepObj *frame = e->redex.frames;
   if (e->rule == REDUCE_DEFINE) {
     const Global *g = frame->global;
     return is_called(g->name, *global_sigil(g), wanted);
   }
-  bool entered = is_entry(e);
-  if (entered) {
+  if (step_rule_has(e->rule, STEP_ENTERS)) {
     const Redex r = redex_of(e);
     const StepObj *callee = redex_callee(&r);
     const Global *g = callee ? brief_global(s, callee->expr) : NULL;
     if (g && is_called(g->name, '@', wanted)) return true;
   }
-  return (entered || e->rule == REDUCE_MATCH || is_let(e)) &&
+  return step_rule_has(e->rule, STEP_BINDS) && !select_sweeps(e) &&
          binds_var(e, wanted);
-}
-
-static bool is_operator(const StepEntry *e) {
-  return e->rule == REDUCE_OPERATOR || e->rule == REDUCE_PRINT ||
-         e->rule == REDUCE_ASSERT;
 }
 
 static bool has_shape(const StepObj *v, const Break *b) {
@@ -272,7 +252,7 @@ static bool comes_to(const Stepper *s, const StepEntry *e, const Break *b) {
   if (strncmp(end, b->text, b->path_len) || (n > b->path_len && end[-1] != '/'))
     return false;
   const StepEntry *before = m->entry > 1 ? e - 1 : NULL;
-  if (!before || is_entry(before)) return true;
+  if (!before || step_rule_has(before->rule, STEP_ENTERS)) return true;
   Place q = sources_place(s->program->sources, before->span);
   return q.file != p.file || q.line != p.line;
 }
@@ -282,7 +262,8 @@ static bool meets(const Stepper *s, const StepEntry *e, const Break *b) {
   if (b->kind == BREAK_NAME) return binds(s, e, b->text);
   if (b->kind == BREAK_OP) {
     const Redex r = redex_of(e);
-    const Expr *op = is_operator(e) ? redex_operator(&r) : NULL;
+    const Expr *op =
+        step_rule_has(e->rule, STEP_OPERATES) ? redex_operator(&r) : NULL;
     return op && op->op == b->op;
   }
   if (e->rule != REDUCE_OPERATOR) return false;

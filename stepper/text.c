@@ -447,16 +447,16 @@ static void show_pending(Stepper *s, Names *names, const StepObj *f,
                          StrBuf *out) {
   const Expr *e = f->expr, *child;
   StepObj *env = f->fields[ENV];
-  int i = (int)f->index + 1;
   if (f->kind == K_BINDING) {
-    show_block(s, names, e->block, i, env, out);
+    show_block(s, names, e->block, (int)f->index + 1, env, out);
     return;
   }
-  if (f->kind == K_ARMS || f->kind == K_GUARD) i = 1;
-  while ((child = step_child(e, i++))) show_names(s, names, child, env, out);
-  for (i = 1; e->kind == EX_IF && i < 3; i++)
+  uint32_t next = f->kind == K_CHILD ? f->index + 1 : 1;
+  while ((child = step_child(e, step_child_at(e, next++))))
+    show_names(s, names, child, env, out);
+  for (int i = 1; e->kind == EX_IF && i < 3; i++)
     show_names(s, names, e->args[i], env, out);
-  for (i = 0; e->kind == EX_MATCH && i < e->match->arm_count; i++)
+  for (int i = 0; e->kind == EX_MATCH && i < e->match->arm_count; i++)
     if (!e->match->arms[i].shares)
       show_names(s, names, e->match->arms[i].body, env, out);
 }

@@ -34,7 +34,13 @@ enum {
   LITERAL_DEEP = 8
 };
 
-enum { READS = 1, WRITES = 2, ALLOCATES = 4, PRINTS = 8, EFFECTS = 4 };
+static const struct Effect {
+  StepTraits trait;
+  const char *name;
+} effects[] = {{STEP_READS, "reads"},
+               {STEP_WRITES, "writes"},
+               {STEP_ALLOCATES, "allocates"},
+               {STEP_PRINTS, "prints"}};
 
 typedef struct Part {
   const Expr *expr;
@@ -42,9 +48,10 @@ typedef struct Part {
   int parent;     /* its index; -1: none */
   int level;
   size_t label, value; /* in the texts; value 0: none */
-  unsigned effects, inside;
-  unsigned nth;      /* of the calls of `fn` from `parent` */
-  uint64_t left_out; /* calls of the same function inside, or more like it */
+  unsigned traits;     /* of the rules that were applied, StepTraits */
+  unsigned inside;     /* of those in the parts inside */
+  unsigned nth;        /* of the calls of `fn` from `parent` */
+  uint64_t left_out;   /* calls of the same function inside, or more like it */
   double begun, seconds;
   bool closed;  /* its parts are not shown */
   bool more;    /* there are such parts */
@@ -319,7 +326,7 @@ static void leave(StepTree *t, const StepObj *v, uint32_t depth) {
     Part *p = &t->parts.data[o.part];
     if (!p->counter) give(t, p, v);
     if (p->parent >= 0)
-      t->parts.data[p->parent].inside |= p->inside | p->effects;
+      t->parts.data[p->parent].inside |= p->inside | p->traits;
   }
 }
 
@@ -398,16 +405,6 @@ static void called(StepTree *t, const StepEntry *e) {
   }
 }
 
-static unsigned effect_of(StepRule rule) {
-  switch (rule) {
-    case REDUCE_REF: return ALLOCATES;
-    case REDUCE_READ: return READS;
-    case REDUCE_WRITE: return WRITES;
-    case REDUCE_PRINT: return PRINTS;
-    default: return 0;
-  }
-}
-
 StepStop stepper_tree_step(StepTree *t) {
   StepStop stop = stepper_move(t->s, MOVE_STEP);
   const StepEntry *e = stepper_entry(t->s);
@@ -415,8 +412,8 @@ StepStop stepper_tree_step(StepTree *t) {
   if (stop == STOP_ERROR || stop == STOP_LIMIT) {
     if (p) p->failed = true;
   } else if (e && e->outcome == STEP_RULE) {
-    if (p) p->effects |= effect_of(e->rule);
-    if (e->rule == REDUCE_CALL) called(t, e);
+    if (p) p->traits |= step_rule_info[e->rule].traits;
+    if (step_rule_has(e->rule, STEP_ENTERS)) called(t, e);
   }
   return stop;
 }
@@ -425,11 +422,10 @@ StepStop stepper_tree_step(StepTree *t) {
 
 /* Where a part itself, or a call of a function in it, has effects. */
 static void print_effects(const Part *p, StrBuf *out) {
-  static const char *const names[EFFECTS] = {"reads", "writes", "allocates",
-                                             "prints"};
-  unsigned set = p->effects | (p->fn || p->closed ? p->inside : 0);
-  for (int i = 0; i < EFFECTS; i++)
-    if (set >> i & 1) strbuf_addf(out, "%s%s", out->len ? ", " : "", names[i]);
+  unsigned set = p->traits | (p->fn || p->closed ? p->inside : 0);
+  for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
+    if (set & effects[i].trait)
+      strbuf_addf(out, "%s%s", out->len ? ", " : "", effects[i].name);
 }
 
 static void print_note(const Part *p, StrBuf *out) {

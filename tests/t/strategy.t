@@ -57,6 +57,15 @@ prints('need', 'def @n[n: Dim](%x: Tensor[(n), int32]) -> int32 { n } '
 like(steps('need', '@first(1, 1 / 0);')->{out},
   qr/first difference.*\n  strict +fails: E0602.*\n  need +gives 1/,
   'need does not divide');
+my $product = 'def @f(%x: int32, %y: int32) { (%x + 1) * (%y + 2) } @f(3, 4)';
+like(rly('step', '--strategy', 'right-to-left', '-e', $product)->{out},
+     qr/\(%x \+ 1\) \* \(⟦%y⟧ \+ 2\)\n    where %y = 4, %x = 3\n/,
+     'names of what is still to be evaluated, from the left');
+my $lets = 'def @f(%x: int32) { let %y = %x * 2; %y + 1 } @f(3)';
+unlike(rly('step', '--strategy', 'need', '--fold', 'lets', '-e', $lets)->{out},
+       qr/^\d+ suspend /m, 'a let that waits is folded as a let');
+like(rly({in => "break %y\nrun\n"}, 'step', '--strategy', 'need', '-e',
+         $lets)->{out}, qr/\d+ suspend .*\z/s, '... and met by its name');
 like(steps('right-to-left', '@say(1) + @say(2);')->{out},
   qr/\n  strict +prints `1`.*\n  right-to-left prints `2`/, 'order of effects');
 like(steps('name', '@twice(@say(4));')->{out},

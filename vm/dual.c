@@ -103,22 +103,9 @@ static bool run_kernel(Session *s, const OpSite *site, int n, const Value *args,
       ARENA_ARRAY(&s->scratch, const Tensor *, (size_t)n + 1);
   if (!tensors) return vm_out_of_memory(s);
   for (int i = 0; i < n; i++) tensors[i] = args[i].tensor;
-  OpCall call = {.op = site->op,
-                 .attrs = site->attrs,
-                 .arg_count = n,
-                 .args = tensors,
-                 .ending = session_shows_kernels(s) ? 0 : ending,
-                 .heap = &s->store.heap,
-                 .arena = &s->scratch,
-                 .stop = &s->store.stop,
-                 .threads = s->limits.threads,
-                 .contention = &s->contention,
-                 .hosts = s->code->program->hosts};
-  if (!op_run(&call)) {
-    if (call.fault.message)
-      return vm_fault(s, call.fault.code, "%s", call.fault.message);
-    return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
-  }
+  OpCall call = vm_op_call(s, site, n, tensors);
+  call.ending = session_shows_kernels(s) ? 0 : ending;
+  if (!op_run(&call)) return vm_op_failed(s, site, &call);
   if (call.out_count && call.out_count != m)
     return vm_fault(s, E0607, "`%s` gave other results than were expected",
                     site->op->name);

@@ -62,6 +62,18 @@ bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* The fault of a stop flag that is up. */
 bool vm_stopped(Session *s);
+
+/* --- Kernels (vm_op.c) --------------------------------------------------- */
+
+/* A call of the site's operator on n operands, which may run any kernel; a site
+ * of NULL: of one that is no operator (kernels/rows.h). */
+OpCall vm_op_call(Session *s, const OpSite *site, int n, const Tensor **args);
+/* The fault of a call that failed: the kernel's own error, in the site's text;
+ * a request to stop that it saw; or, where it says nothing, memory. */
+bool vm_op_failed(Session *s, const OpSite *site, const OpCall *call);
+
+/* --- Unwinding ----------------------------------------------------------- */
+
 /* Drops what is live in every frame, completes the trace. */
 void vm_unwind(Session *s);
 /* Likewise in the frames above the first so many. */

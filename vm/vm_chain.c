@@ -412,13 +412,6 @@ static void store(Chain *c, const Outs *outs) {
 
 /* --- Running ------------------------------------------------------------ */
 
-static bool failed(Chain *c, const OpCall *call, Span span) {
-  Session *s = c->s;
-  if (call->fault.message)
-    return vm_fault_at(s, span, call->fault.code, "%s", call->fault.message);
-  return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
-}
-
 /* Where the input's first element is, this time. */
 static char *input_data(const Chain *c, int i) {
   const ChainInput *in = &c->site->inputs[i];
@@ -466,23 +459,11 @@ static bool run_views(Chain *c, const Outs *outs, OpCall *call, int *step) {
 
 /* --- Operators by their kernels ----------------------------------------- */
 
-static OpCall call_of(Chain *c, const OpSite *site, const Tensor **args) {
-  return (OpCall){.op = site->op,
-                  .attrs = site->attrs,
-                  .arg_count = site->arg_count,
-                  .args = args,
-                  .heap = &c->s->store.heap,
-                  .arena = &c->s->scratch,
-                  .stop = &c->s->store.stop,
-                  .threads = c->s->limits.threads,
-                  .contention = &c->s->contention};
-}
-
 /* The result, owned; NULL after a fault. */
 static Tensor *run_site(Chain *c, const OpSite *site, const Tensor **args) {
-  OpCall call = call_of(c, site, args);
+  OpCall call = vm_op_call(c->s, site, site->arg_count, args);
   bool ok = op_run(&call);
-  if (!ok) failed(c, &call, site->span);
+  if (!ok) vm_op_failed(c->s, site, &call);
   if (ok && mem_exhausted(c->s->mem)) mem_clear_exhausted(c->s->mem);
   arena_reset(&c->s->scratch);
   return ok ? call.outs[0] : NULL;
@@ -513,7 +494,7 @@ __attribute__((always_inline)) static inline bool run_fused(Chain *c) {
   Outs outs;
   unsigned taken = c->taken;
   int step = -1;
-  OpCall call; /* as much of it as fuse.h asks for */
+  OpCall call; /* as much of vm_op_call()'s as fuse.h asks for */
   call.arena = &c->s->scratch;
   call.stop = &c->s->store.stop;
   call.threads = c->s->limits.threads;
@@ -523,7 +504,7 @@ __attribute__((always_inline)) static inline bool run_fused(Chain *c) {
   bool ok = c->plan->is_line ? run_line(c, &outs, &call, &step)
                              : run_views(c, &outs, &call, &step);
   if (!ok) {
-    failed(c, &call, c->site->members[step < 0 ? 0 : step]->span);
+    vm_op_failed(c->s, c->site->members[step < 0 ? 0 : step], &call);
     arena_reset(&c->s->scratch);
   }
   if (ok && join_parts(c, &outs)) {

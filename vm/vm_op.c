@@ -129,19 +129,28 @@ static void gather(const Session *s, const OpSite *site, const uint16_t *list,
 
 /* --- Tensor operators --------------------------------------------------- */
 
-/* In this order: the kernel's own error, a request to stop that it saw, and,
- * where it says nothing, memory. */
-static bool op_failed(Session *s, const OpSite *site, const OpCall *call) {
+OpCall vm_op_call(Session *s, const OpSite *site, int n, const Tensor **args) {
+  return (OpCall){.op = site ? site->op : NULL,
+                  .attrs = site ? site->attrs : NULL,
+                  .arg_count = n,
+                  .args = args,
+                  .heap = &s->store.heap,
+                  .arena = &s->scratch,
+                  .stop = &s->store.stop,
+                  .threads = s->limits.threads,
+                  .contention = &s->contention,
+                  .hosts = s->code->program->hosts};
+}
+
+bool vm_op_failed(Session *s, const OpSite *site, const OpCall *call) {
   const OpFault *fault = &call->fault;
-  if (fault->message) {
-    if (fault->attr && site->places)
-      vm_fault_at(s, site->places[fault->attr - 1], fault->code, "%s",
-                  fault->message);
-    else vm_fault(s, fault->code, "%s", fault->message);
-    if (fault->hint) diag_hint(s->fault, "%s", fault->hint);
-    return false;
-  }
-  return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
+  if (!fault->message)
+    return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
+  bool of_attr = fault->attr && site->places;
+  vm_fault_at(s, of_attr ? site->places[fault->attr - 1] : site->span,
+              fault->code, "%s", fault->message);
+  if (fault->hint) diag_hint(s->fault, "%s", fault->hint);
+  return false;
 }
 
 /* Is the result of the type that the code was made for?  Dimensions are `?` or
@@ -202,8 +211,8 @@ static void drop_taken(Session *s, const uint16_t *list, unsigned taken) {
     obj_drop(&s->store, s->regs[list[__builtin_ctz(taken)]].obj);
 }
 
-/* Field by field: what a compiler makes of one that clears it costs as much as
- * all the rest here. */
+/* As vm_op_call(), field by field: what a compiler makes of one that clears it
+ * costs as much as all the rest here. */
 static void set_call(Session *s, const OpSite *site, const Operands *o,
                      OpCall *call) {
   call->op = site->op;
@@ -225,7 +234,7 @@ static void set_call(Session *s, const OpSite *site, const Operands *o,
 
 /* Asks the rule, for these operands. */
 static bool infer(Session *s, const OpSite *site, OpCall *call) {
-  if (!op_infer(call)) return op_failed(s, site, call);
+  if (!op_infer(call)) return vm_op_failed(s, site, call);
   return gives_expected(s, site, call->result);
 }
 
@@ -244,7 +253,7 @@ static bool run(Session *s, const OpSite *site, const Operands *o,
     if (!infer(s, site, call)) return false;
     plan = op_plan_keep(&s->plans, site, o->args, call);
   }
-  if (!op_finish(call)) return op_failed(s, site, call);
+  if (!op_finish(call)) return vm_op_failed(s, site, call);
   if (plan && plan->values)
     op_plan_keep_result(&s->plans, plan, site, o->args, call->outs[0]);
   return true;

@@ -93,17 +93,6 @@ static RowBlocks blocks_of(const Side *side) {
   return (RowBlocks){(int64_t)side->count, side->blocks};
 }
 
-static OpCall kernel_call(Session *s) {
-  return (OpCall){.heap = &s->store.heap,
-                  .stop = &s->store.stop,
-                  .threads = s->limits.threads,
-                  .contention = &s->contention};
-}
-
-static bool kernel_failed(Session *s) {
-  return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
-}
-
 /* --- All that waits, at once --------------------------------------------- */
 
 /* Do the kernels take these rows where they lie? */
@@ -114,14 +103,14 @@ static bool fit_kernels(const Session *s, const Side *a, const Side *b) {
 }
 
 static bool add_blocks(Session *s, const Side *a, const Side *b, Value *out) {
-  OpCall call = kernel_call(s);
+  OpCall call = vm_op_call(s, NULL, 0, NULL);
   RowsSum sum = {0};
   if (b) out->tensor = rows_product(&call, NULL, blocks_of(a), blocks_of(b));
   else if (rows_sum_add(&call, &sum, blocks_of(a)))
     out->tensor = rows_sum_end(call.heap, &sum);
   else out->tensor = NULL;
   if (sum.parts) tensor_drop(call.heap, sum.parts);
-  return out->tensor || kernel_failed(s);
+  return out->tensor || vm_op_failed(s, NULL, &call);
 }
 
 static bool add_joined(Session *s, const Side *a, const Side *b, Value *out) {
@@ -194,17 +183,18 @@ typedef struct Total {
 /* Adds the rows of `from`, of which none was dropped, up to `end`. */
 static bool fold(Session *s, Total *t, const Rows *from, const Rows *end) {
   if (from == end) return true;
-  OpCall call = kernel_call(s);
+  OpCall call = vm_op_call(s, NULL, 0, NULL);
   Side a, b = {0};
   bool sums = !from->b.obj;
   t->of = from->of;
   bool ok = side_start(s, from, end, false, &a) &&
             (sums || side_start(s, from, end, true, &b));
   if (ok && sums) {
-    ok = rows_sum_add(&call, &t->sum, blocks_of(&a)) || kernel_failed(s);
+    ok = rows_sum_add(&call, &t->sum, blocks_of(&a)) ||
+         vm_op_failed(s, NULL, &call);
   } else if (ok) {
     t->product = rows_product(&call, t->product, blocks_of(&a), blocks_of(&b));
-    ok = t->product || kernel_failed(s);
+    ok = t->product || vm_op_failed(s, NULL, &call);
   }
   side_done(s, &a);
   side_done(s, &b);

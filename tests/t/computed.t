@@ -108,4 +108,15 @@ for my $case (one_in(3, 0, @cases)) {
 is_deeply(\@wrong, [], 'computed attributes give the same bits');
 cmp_ok($same, '>', 9 * ($refused + $apart),
        "$same cases, of them $apart by one attribute; $refused refused");
+# Where the function is differentiated, the same error is told.
+my $f = 'def @axis() { 5 } def @f(%x: Tensor[(2, 3), float32]) '
+        . '{ sum(sum(%x, axis=[@axis()])) }';
+for my $call ('@f', 'grad(@f)') {
+  my $path = spew(scratch('axis.rly'), "$f\n$call(zeros(shape=[2, 3]));\n");
+  gives(rly($path), 1, '',
+        qr/:1:74:\ error\[E0302\]:\ .*axis\ 5\ .*\n.*\n
+           .*\ \^{9}\n\ \ help:\ axes\ run\ from\ -2\ to\ 1\n/x,
+        "a computed axis out of range: $call");
+}
+
 done_testing();

@@ -89,6 +89,7 @@ bool host_init(Host *h, const Cli *cli) {
   if (h->program) return true;
   fputs("rly: out of memory\n", stderr);
   rly_context_free(h->cx);
+  h->cx = NULL; /* host_done() may follow */
   return false;
 }
 

@@ -194,7 +194,6 @@ static void say_refuted(Verify *v, Subject *s, Instance *i, const Finding *f) {
   StrBuf program, args;
   strbuf_init(&program, v->out.mem);
   strbuf_init(&args, v->out.mem);
-  instance_shrink(s, i, grade);
   rule_print_args(&i->draw.bound, &args);
   instance_print(s, i, &program);
   if (v->h->cli->json) {
@@ -291,6 +290,7 @@ static bool verify_flat(Verify *v, const Item *item, bool last) {
   bool ok = subject_start(&s, v->h, item, v->budget);
   if (ok) try_rule(v, &s, item->rule->grade, false, &i, &f);
   ok = ok && !mem_exhausted(v->h->program->mem);
+  if (ok && f.refuted) ok = instance_shrink(&s, &i, item->rule->grade);
   if (ok && f.instances == 0) ok = report_unsatisfied(v, item);
   else if (ok && f.trials == 0) ok = report_late(v, item);
   else if (ok && (last || f.refuted)) {

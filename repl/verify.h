@@ -74,8 +74,9 @@ bool distance_keeps(const Distance *d, RuleGrade grade);
 
 /* --- verify_shrink.c ------------------------------------------------------ */
 
-/* Replaces a refutation by a smaller one with simpler numbers. */
-void instance_shrink(Subject *s, Instance *i, RuleGrade grade);
+/* Replaces a refutation by a smaller one with simpler numbers; false when
+ * memory runs out, which leaves no instance. */
+bool instance_shrink(Subject *s, Instance *i, RuleGrade grade);
 /* Appends the instance as a program, with what both sides give. */
 void instance_print(Subject *s, const Instance *i, StrBuf *out);
 

@@ -70,7 +70,7 @@ static void simplify(Subject *s, Instance *i, RuleGrade grade) {
   }
 }
 
-void instance_shrink(Subject *s, Instance *i, RuleGrade grade) {
+bool instance_shrink(Subject *s, Instance *i, RuleGrade grade) {
   Origin best = i->origin;
   int64_t least = size_of(&i->draw);
   Rng r = {.state = best.rng.state ^ 0x5DEECE66D};
@@ -90,6 +90,7 @@ void instance_shrink(Subject *s, Instance *i, RuleGrade grade) {
   for (int n = 0; ok && !found && n < REFILLS; n++)
     found = fill_refutes(s, i, &fills, grade);
   if (found && i->right) simplify(s, i, grade);
+  return ok && !mem_exhausted(s->h->program->mem);
 }
 
 /* --- Text ----------------------------------------------------------------- */

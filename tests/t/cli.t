@@ -505,6 +505,10 @@ my $deep = program("def \@f(\%n: int32) -> int32 { 1 + \@f(\%n + 1) }\n",
 gives(rly('--max-depth', '1000', $deep), 3, '',
       qr/E0702.*  \.\.\. 999 more like this\n  in top level/s,
       '--max-depth, and a trace that counts what repeats');
+gives(rly('test', '--max-memory', $_, program("1 + 1;\n// expect: 2\n")), 1,
+      qr/\Anot ok 1 - .*: out of memory\n1\.\.1\n\z/,
+      "rly: out of memory\n", "rly test --max-memory $_")
+  for '1K', '3K';
 my $calls = spew(scratch('calls.rly'),
                  'def @f(%n: int32) -> int32 { if (%n == 0) { 0 } else { '
                  . '1 + @f(%n - 1) } } @f(20000)');

@@ -154,4 +154,8 @@ like($found->{out}, qr/\@first: refuted.*let %t_0 = .*let %t_1 = /s,
   'a tuple, by its fields');
 is($found->{status}, 1, 'status');
 
+gives(rly('verify', $wrong, '--trials', 5, '--max-memory', $_), 3, qr/\A/,
+      qr/E0701\]: out of memory\n\z/, "memory for a smaller refutation: $_")
+  for '1M', '16M', '32M';
+
 done_testing();

@@ -155,12 +155,16 @@ typedef struct StretchSite {
   StretchForward *_Atomic forwards;
 } StretchSite;
 
-/* A value of type `actual` must fit `expected`. */
+/* Names beyond these are not compared. */
+enum { CHECK_NAMES_MOST = 32 };
+
+/* A value must fit the type `expected`. */
 typedef struct CheckSite {
   const Type *expected;
   const char *what; /* "argument", "result", ... */
   Span declared;    /* where the expected type stands */
-  int name_count;   /* named dimensions that the listed registers hold */
+  int name_count;   /* named dimensions that the listed registers hold, at most
+                       CHECK_NAMES_MOST */
   const void *const *names;
 } CheckSite;
 

@@ -15,7 +15,7 @@
 
 #include "tensor/facts.h"
 
-enum { DEPTH_MOST = 8, PARTS_MOST = 16, WIDTH = 64, TYPE_WIDTH = 100000 };
+enum { DEPTH_MOST = 8, PARTS_MOST = 16, WIDTH = 64 };
 
 /* --- Tensors ------------------------------------------------------------ */
 
@@ -202,7 +202,7 @@ void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type) {
     type = type_of(s, v, DEPTH_MOST);
   if (!type) return;
   strbuf_add(out, " (");
-  type_print(s->program->types, out, type, TYPE_WIDTH);
+  type_print(s->program->types, out, type, STEP_TYPE_WIDTH);
   strbuf_add_char(out, ')');
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { ARGS_MOST = 8, TYPE_WIDTH = 100000, ASK_EVERY = 256 };
+enum { ARGS_MOST = 8, ASK_EVERY = 256 };
 
 /* --- Levels -------------------------------------------------------------- */
 
@@ -155,7 +155,7 @@ bool stepper_level_type(Stepper *s, size_t level, const char *name, size_t len,
   bool cell = w.value->kind == V_CELL;
   const Type *t = brief_type(s, cell ? w.value->fields[CONTENT] : w.value);
   if (t && cell) t = type_ref(s->program->types, t);
-  if (t) type_print(s->program->types, out, t, TYPE_WIDTH);
+  if (t) type_print(s->program->types, out, t, STEP_TYPE_WIDTH);
   return true;
 }
 

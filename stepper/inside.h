@@ -93,6 +93,8 @@ const Break *select_break(const Stepper *s, const StepEntry *e);
 
 /* A value on one line of about `width` columns. */
 void brief_value(Stepper *s, StrBuf *out, const StepObj *v, int width);
+/* Bytes of a type in the stepper's texts: whole, for all that people write. */
+enum { STEP_TYPE_WIDTH = 100000 };
 /* The same with its type: "3 (int32)", "Tensor[(2), int32] [1, 2]".  `type` is
  * the static type, used where the value does not determine its own; or NULL. */
 void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type);

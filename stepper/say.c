@@ -15,7 +15,7 @@
 
 #include <limits.h>
 
-enum { CELL_WIDTH = 40, CELLS_MOST = 12, TYPE_WIDTH = 100000 };
+enum { CELL_WIDTH = 40, CELLS_MOST = 12 };
 
 typedef struct Say {
   Stepper *s;
@@ -64,7 +64,7 @@ static void say_name(Say *w) {
   }
   text(w, is_function(v) ? " is a function: " : " is ");
   if (is_function(v))
-    type_print(w->s->program->types, w->out, result_type(w), TYPE_WIDTH);
+    type_print(w->s->program->types, w->out, result_type(w), STEP_TYPE_WIDTH);
   else value(w, v, result_type(w));
   text(w, ".");
 }

@@ -115,9 +115,6 @@ bool vm_no_match(Session *s, const Word *pc) {
   return false;
 }
 
-/* Named dimensions at a check. */
-enum { NAMES_MAX = 32 };
-
 /* A dimension is compared only where it is a number once the named dimensions
  * have been put in; a hole (`?`) fits any. */
 static bool tensor_fits(const Session *s, const Tensor *t, const Type *expected,
@@ -184,7 +181,7 @@ static bool check_value(Session *s, const CheckSite *site, const Type *expected,
 bool vm_check(Session *s, const Word *pc) {
   const CheckSite *site = pc[1].data;
   const uint16_t *regs = ins_list(pc);
-  Dim numbers[NAMES_MAX];
+  Dim numbers[CHECK_NAMES_MOST];
   for (int i = 0; i < site->name_count; i++)
     numbers[i] = dim_of(s->regs[regs[i]].i64);
   s->stats.checks++;

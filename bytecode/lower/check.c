@@ -9,19 +9,18 @@
  * registers of the names in it. */
 #include "bytecode/lower/lower.h"
 
-enum { NAMES_MAX = 32 };
-
 /* --- Names --------------------------------------------------------------- */
 
 /* Those names of a type that have a register here. */
 typedef struct Names {
   Lower *l;
   int count;
-  const void *keys[NAMES_MAX];
-  Reg regs[NAMES_MAX];
+  const void *keys[CHECK_NAMES_MOST];
+  Reg regs[CHECK_NAMES_MOST];
 } Names;
 
-/* Names beyond NAMES_MAX, and those without a register here, are left out. */
+/* Names beyond CHECK_NAMES_MOST, and those without a register here, are left
+ * out. */
 static void add_name(void *data, const void *key, const Name *name) {
   (void)name;
   Names *n = data;
@@ -29,7 +28,7 @@ static void add_name(void *data, const void *key, const Name *name) {
   Local *local = var->number ? local_get(n->l, var->number) : NULL;
   for (int i = 0; i < n->count; i++)
     if (n->keys[i] == key) return;
-  if (!local || n->count == NAMES_MAX) return;
+  if (!local || n->count == CHECK_NAMES_MOST) return;
   n->keys[n->count] = key;
   n->regs[n->count++] = local->kind == LOCAL_CAPTURED
                             ? local_reg(n->l, var->number, n->l->span)

@@ -104,10 +104,10 @@ Val *say_take(const Said *s) {
   if (!data || !val_rank(x, data, s->e->span, &rank)) return NULL;
   int at = axis_from(axis, rank), mode = attr_word(s->attrs, ATTR_mode);
   int index_rank = index->type->rank;
-  if (mode != 2 && !in_range(index, data, at)) {
+  if (mode != TAKE_FAST && !in_range(index, data, at)) {
     index = cast_to(x, index, DT_INT64);
     Val *n = said_length(s, data, at, false);
-    if (mode == 1) {
+    if (mode == TAKE_WRAP) {
       index = said_step(s, "Mod", DT_INT64, index_rank, 2, (Val *[]){index, n});
     } else {
       Val *zero = val_number(x, DT_INT64, 0), *one = val_number(x, DT_INT64, 1);

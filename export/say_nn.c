@@ -229,7 +229,7 @@ Val *say_pad(const Said *s) {
     return said_refuse(s, "its widths have to be known before the run");
   for (int i = 0; i < rank; i++)
     for (int k = 0; k < 2; k++) pads[k * rank + i] = attr_item_of(widths, i, k);
-  bool constant = attr_word(s->attrs, ATTR_pad_mode) == 0;
+  bool constant = attr_word(s->attrs, ATTR_pad_mode) == PAD_CONSTANT;
   Val *value = NULL;
   if (constant && s->count > 1)
     value = cast_to(s->x, s->args[1], val_dtype(s->args[0]));

@@ -178,12 +178,12 @@ Val *say_slice(const Said *s) {
   Val *axes = begin ? slice_axes(s, begin) : NULL;
   Val *steps = NULL;
   if (!axes || !end) return NULL;
-  if (attr_word(s->attrs, ATTR_slice_mode) == 1)
+  if (attr_word(s->attrs, ATTR_slice_mode) == SLICE_SIZE)
     end = ends_of_lengths(s, begin, end);
   else if (said_set(s, ATTR_strides)) steps = said_vector(s, ATTR_strides);
   int count = vector_count(begin);
   if (!end || (said_set(s, ATTR_strides) && end && !steps &&
-               attr_word(s->attrs, ATTR_slice_mode) == 0))
+               attr_word(s->attrs, ATTR_slice_mode) == SLICE_END))
     return NULL;
   if (count < 0 || vector_count(end) != count || vector_count(axes) != count)
     return said_refuse(s, "ONNX wants as many ends as begins");

@@ -12,6 +12,7 @@
 #define OPS_ATTR_H
 
 #include "base/source.h"
+#include "ops/words.h"
 #include "tensor/dim.h"
 #include "tensor/tensor.h"
 
@@ -146,7 +147,8 @@ static inline int attr_axis(const Attrs *attrs, AttrName name, int rank) {
   return axis_from(attr_number(attrs, name), rank);
 }
 
-/* Which of the row's words the attribute is, from 0; -1: none of them. */
+/* Which of the row's words the attribute is, from 0, as an enum of words.h; -1:
+ * none of them. */
 int attr_word(const Attrs *attrs, AttrName name);
 
 /* Does operand i of the call hold an attribute? */

@@ -177,15 +177,15 @@ bool known_take(const RuleCall *c, Known *out) {
   if (!is_first_axis(c, ATTR_axis) ||
       !dim_is(attr_int(c->attrs, ATTR_batch_dims), 0))
     return false;
-  enum { CLIP, WRAP } mode = attr_word(c->attrs, ATTR_mode);
+  int mode = attr_word(c->attrs, ATTR_mode);
   Dim *items = make(c, out, x->dtype, at->rank, at->count);
   int64_t n = x->count;
   for (int i = 0; items && i < at->count; i++) {
     items[i] = dim_is_hole(at->items[i]) ? DIM_HOLE : DIM_ANY;
     if (!dim_is_number(at->items[i])) continue;
     int64_t k = dim_value(at->items[i]);
-    if (mode == CLIP) k = k < 0 ? 0 : k < n ? k : n - 1;
-    else if (mode == WRAP) k = (k % n + n) % n;
+    if (mode == TAKE_CLIP) k = k < 0 ? 0 : k < n ? k : n - 1;
+    else if (mode == TAKE_WRAP) k = (k % n + n) % n;
     if (k >= 0 && k < n) items[i] = x->items[k];
   }
   return items != NULL;

@@ -167,8 +167,9 @@ OpId op_find(const char *name, bool *dyn) {
 }
 
 OpLinear op_linear(const Attrs *attrs) {
-  enum { ADD = 1 }; /* the words of `mode` begin with `update` and `add` */
   OpLinear linear = attrs->op->linear;
   if (linear != LINEAR_ROWS) return linear;
-  return attr_word(attrs, ATTR_mode) <= ADD ? LINEAR_TOGETHER : LINEAR_NOT;
+  int mode = attr_word(attrs, ATTR_mode);
+  bool linear_mode = mode == SCATTER_UPDATE || mode == SCATTER_ADD;
+  return linear_mode ? LINEAR_TOGETHER : LINEAR_NOT;
 }

@@ -159,7 +159,7 @@ static const Expr *row_of(Recurrence *r, const Expr *e) {
       !is_param(r, e->args[1], r->counter) || !attr_is_set(attrs, ATTR_axis) ||
       attr_axis(attrs, ATTR_axis, t->rank) != 0 ||
       !dim_is(attr_int(attrs, ATTR_batch_dims), 0) ||
-      strcmp(attr_text(attrs, ATTR_mode), "clip") != 0)
+      attr_word(attrs, ATTR_mode) != TAKE_CLIP)
     return NULL;
   Sequence *s = sequence_of(r, e->args[0]);
   return s ? expr_use(r->loop->arena, e->span, s->rows) : NULL;

@@ -56,8 +56,8 @@ static bool division_is_safe(const OpUse *use) {
  * wrap it. */
 static bool bends_index(const OpUse *use) {
   if (!use->attrs) return false;
-  const char *mode = attr_get(use->attrs, ATTR_mode)->text;
-  return strcmp(mode, "clip") == 0 || strcmp(mode, "wrap") == 0;
+  int mode = attr_word(use->attrs, ATTR_mode);
+  return mode == TAKE_CLIP || mode == TAKE_WRAP;
 }
 
 /* Can the reason that the row gives for a failure not arise? */

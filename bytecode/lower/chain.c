@@ -446,7 +446,7 @@ static bool is_row(const OpSite *site) {
     return false;
   const AttrValue *axis = attr_get(site->attrs, ATTR_axis);
   return axis->state == AV_SET && axis->operand < 0 &&
-         !strcmp(attr_text(site->attrs, ATTR_mode), "clip") &&
+         attr_word(site->attrs, ATTR_mode) == TAKE_CLIP &&
          site->sources[0].kind == FROM_TENSOR &&
          site->sources[0].type->rank > 1 && site->sources[1].kind == FROM_BITS;
 }

@@ -101,7 +101,8 @@ static bool is_one_row(const OpSource *row) {
 /* Is it y[i], y[i] = row, or y[i] += row, where the rank of y is known?  Then
  * the index is a scalar seen as [1, 1], and the row is (1, ...). */
 static Shortcut row_shortcut(const OpSite *site) {
-  static const Shortcut by_mode[] = {ROW_SET, ROW_ADDED}; /* update, add */
+  static const Shortcut by_mode[] = {
+      [SCATTER_UPDATE] = ROW_SET, [SCATTER_ADD] = ROW_ADDED};
   const OpSource *index = &site->sources[1];
   if (!is_whole_tensor(&site->sources[0])) return SHORTCUT_NONE;
   if (index->kind != FROM_BITS || index->view.rank != 2) return SHORTCUT_NONE;

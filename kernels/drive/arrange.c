@@ -267,7 +267,7 @@ bool kernel_sliding_window(OpCall *call) {
 /* Each vector along its axis of the grid, and with stride 0 along all others.
  * In mode xy the first two vectors exchange their axes, as in NumPy. */
 bool kernel_meshgrid(OpCall *call) {
-  bool xy = strcmp(attr_text(call->attrs, ATTR_indexing), "xy") == 0;
+  bool xy = attr_word(call->attrs, ATTR_indexing) == INDEXING_XY;
   for (int i = 0; i < call->out_count; i++) {
     const Tensor *x = call->args[i], *out = call->outs[i];
     int64_t strides[RANK_MAX] = {0};

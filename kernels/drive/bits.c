@@ -122,7 +122,7 @@ bool kernel_bitserial_dense(OpCall *call) {
 bool kernel_bitserial_conv2d(OpCall *call) {
   Steps s = {.call = call};
   Attrs *attrs = step_attrs(&s, OP_NN_CONV2D);
-  bool last = attr_word(call->attrs, ATTR_data_layout) == 1;
+  bool last = attr_word(call->attrs, ATTR_data_layout) == CHANNELS_LAST;
   attr_set_text(attrs, ATTR_kernel_layout, last ? "HWIO" : "OIHW");
   return on_integers(call, OP_NN_CONV2D, ATTR_activation_bits, attrs,
                      last ? 2 : 1, 4);

@@ -130,8 +130,6 @@ enum { SLICE_NEAR = 1 << 20 };
 
 /* --- take ---------------------------------------------------------------- */
 
-typedef enum TakeMode { TAKE_CLIP, TAKE_WRAP, TAKE_FAST } TakeMode;
-
 /* Resolves an index on an axis of n elements by the mode: clip and wrap accept
  * any index, fast refuses one that is out of range.  An axis without elements
  * has nothing to take in any mode. */
@@ -471,11 +469,12 @@ bool kernel_gather_nd(OpCall *call) {
   return true;
 }
 
-/* The operator that combines old and new elements in this mode, by the order of
- * the words in the row; OP_COPY replaces. */
+/* The operator that combines old and new elements; OP_COPY replaces. */
 static OpId scatter_mode(const OpCall *call, AttrName name) {
-  static const OpId modes[] = {OP_COPY,    OP_ADD,     OP_MULTIPLY,
-                               OP_MINIMUM, OP_MAXIMUM, OP_MEAN};
+  static const OpId modes[] = {
+      [SCATTER_UPDATE] = OP_COPY,  [SCATTER_ADD] = OP_ADD,
+      [SCATTER_MUL] = OP_MULTIPLY, [SCATTER_MIN] = OP_MINIMUM,
+      [SCATTER_MAX] = OP_MAXIMUM,  [SCATTER_MEAN] = OP_MEAN};
   return modes[attr_word(call->attrs, name)];
 }
 

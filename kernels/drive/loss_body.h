@@ -47,16 +47,14 @@ static bool FN(nll_terms)(OpCall *call, C *terms, C *weights) {
  * of weights, which is NaN when all targets are ignored. */
 static bool FN(nll)(OpCall *call) {
   int64_t n = tensor_count(call->args[1]);
-  const char *how = attr_text(call->attrs, ATTR_reduction);
+  int how = attr_word(call->attrs, ATTR_reduction);
   Tensor *out = call->outs[0];
   C *terms = ARENA_ARRAY(call->arena, C, 2 * (size_t)n + 1);
   if (!terms) return op_out_of_memory(call);
   if (!FN(nll_terms)(call, terms, terms + n)) return false;
   C sum = FN(partial_sum)(call->stop, terms, n);
-  bool none = strcmp(how, "none") == 0;
-  if (strcmp(how, "mean") == 0)
-    sum /= FN(partial_sum)(call->stop, terms + n, n);
-  if (!none) {
+  if (how == LOSS_MEAN) sum /= FN(partial_sum)(call->stop, terms + n, n);
+  if (how != LOSS_TERMS) {
     NAME_OF(tile_store, ID)(out->dtype, out->data, 1, 1, &sum);
     return true;
   }

@@ -162,7 +162,7 @@ static int64_t FN(suppress_class)(const AllClasses *a, const C *boxes,
 static bool FN(all_classes)(OpCall *call, AllClasses *a) {
   const Tensor *x = call->args[0];
   int64_t batch = x->shape[0], classes = call->args[1]->shape[1], total = 0;
-  bool onnx = attr_word(call->attrs, ATTR_output_format) == 0;
+  bool onnx = attr_word(call->attrs, ATTR_output_format) == BOXES_OF_ONNX;
   C floor = (C)tensor_f64_at(call->args[4], 0);
   C *boxes = FN(numbers)(call, x), *scores = FN(numbers)(call, call->args[1]);
   C *line = arena_array(call->arena, (size_t)a->n + 1, sizeof *line);

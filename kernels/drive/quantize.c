@@ -160,8 +160,7 @@ static void requantize(const Channels *all, const ChannelRun *run) {
   double out = (double)scale_of(all, 3, run->channel);
   int64_t zero_in = zero_of(all, 2, run->channel);
   int64_t zero_out = zero_of(all, 4, run->channel);
-  const char *rounding = attr_text(all->call->attrs, ATTR_rounding);
-  bool away = strcmp(rounding, "TONEAREST") == 0;
+  bool away = attr_word(all->call->attrs, ATTR_rounding) == HALVES_AWAY;
   FixedPoint ratio = in / out > 0 ? fixed_point_of(in / out) : (FixedPoint){0};
   for (int64_t i = run->from; i < run->to; i++) {
     int64_t x = shifted(all, i, zero_in);

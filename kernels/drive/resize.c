@@ -44,14 +44,11 @@ typedef enum Method { NEAREST, LINEAR, CUBIC } Method;
 
 typedef struct Resize {
   Method method;
-  const char *coordinates, *rounding;
+  Coordinates coordinates;
+  Rounding rounding;
   float alpha;
   bool cut_outside; /* elements outside the data have weight 0 */
 } Resize;
-
-static bool is(const char *text, const char *word) {
-  return strcmp(text, word) == 0;
-}
 
 /* The coordinate in data of `length` for coordinate o of n.  Pixels are squares
  * whose centres lie at 0.5, 1.5, ... (the half_pixel modes), or points
@@ -62,24 +59,27 @@ static bool is(const char *text, const char *word) {
  *                       align_corners   0    1/3  2/3  1 */
 static float source_of(const Resize *r, int64_t o, int64_t n, int64_t length) {
   float scale = (float)length / (float)n, x = (float)o;
-  if (is(r->coordinates, "align_corners"))
+  if (r->coordinates == ALIGN_CORNERS)
     return n > 1 ? x * ((float)(length - 1) / (float)(n - 1)) : 0;
-  if (is(r->coordinates, "asymmetric")) return x * scale;
-  if (is(r->coordinates, "tf_half_pixel_for_nn")) return (x + 0.5f) * scale;
-  if (is(r->coordinates, "pytorch_half_pixel") && n == 1) return 0;
+  if (r->coordinates == ASYMMETRIC) return x * scale;
+  if (r->coordinates == TF_HALF_PIXEL_FOR_NN) return (x + 0.5f) * scale;
+  if (r->coordinates == PYTORCH_HALF_PIXEL && n == 1) return 0;
   return (x + 0.5f) * scale - 0.5f;
 }
 
-/* Rounds by the method; an empty one means "floor", or "round" when corners are
- * aligned.  The margins are Relay's. */
+/* Where the coordinates decide, halves go away from 0 when corners are aligned,
+ * and else all goes down.  The margins are Relay's. */
 static float rounded(const Resize *r, float x) {
-  const char *how = r->rounding;
-  if (!*how) how = is(r->coordinates, "align_corners") ? "round" : "floor";
-  if (is(how, "round_prefer_floor")) return ceilf(x - 0.5f);
-  if (is(how, "round_prefer_ceil")) return floorf(x + 0.5f);
-  if (is(how, "floor")) return floorf(x + 1e-5f);
-  if (is(how, "ceil")) return ceilf(x - 1e-5f);
-  return roundf(x);
+  Rounding how = r->rounding;
+  if (how == ROUND_AS_COORDINATES)
+    how = r->coordinates == ALIGN_CORNERS ? ROUND_HALF_AWAY : ROUND_FLOOR;
+  switch (how) {
+    case ROUND_PREFER_FLOOR: return ceilf(x - 0.5f);
+    case ROUND_PREFER_CEIL: return floorf(x + 0.5f);
+    case ROUND_FLOOR: return floorf(x + 1e-5f);
+    case ROUND_CEIL: return ceilf(x - 1e-5f);
+    default: return roundf(x);
+  }
 }
 
 static int64_t clamped(int64_t v, int64_t length) {
@@ -258,21 +258,20 @@ static bool run_resize(OpCall *call, const Resize *r) {
   return true;
 }
 
-/* The rule has accepted the word; what is neither nearest nor linear is
- * cubic. */
-static Method method_of(const char *text) {
-  if (is(text, "nearest_neighbor")) return NEAREST;
-  bool linear =
-      is(text, "linear") || is(text, "bilinear") || is(text, "trilinear");
-  return linear ? LINEAR : CUBIC;
+static Method method_of(const Attrs *a) {
+  static const Method methods[] = {[RESIZE_NEAREST] = NEAREST,
+                                   [RESIZE_LINEAR] = LINEAR,
+                                   [RESIZE_CUBIC] = CUBIC,
+                                   [RESIZE_LINEAR_TOO] = LINEAR,
+                                   [RESIZE_CUBIC_TOO] = CUBIC};
+  return methods[attr_word(a, ATTR_method)];
 }
 
 static Resize resize_of(const Attrs *a) {
-  return (Resize){
-      .method = method_of(attr_text(a, ATTR_method)),
-      .coordinates = attr_text(a, ATTR_coordinate_transformation_mode),
-      .rounding = "",
-      .alpha = -0.5f};
+  return (Resize){.method = method_of(a),
+                  .coordinates = (Coordinates)attr_word(
+                      a, ATTR_coordinate_transformation_mode),
+                  .alpha = -0.5f};
 }
 
 static bool resize(OpCall *call) {
@@ -285,7 +284,7 @@ static bool resize(OpCall *call) {
 static bool resize_nd(OpCall *call) {
   const Attrs *a = call->attrs;
   Resize r = resize_of(a);
-  r.rounding = attr_text(a, ATTR_rounding_method);
+  r.rounding = (Rounding)attr_word(a, ATTR_rounding_method);
   r.alpha = (float)attr_real(a, ATTR_cubic_alpha);
   r.cut_outside = attr_number(a, ATTR_cubic_exclude) != 0;
   return run_resize(call, &r);
@@ -293,12 +292,10 @@ static bool resize_nd(OpCall *call) {
 
 /* Nearest takes the element before a place, i / scale, unless corners align. */
 static bool upsampling(OpCall *call) {
-  Resize r = {.method = method_of(attr_text(call->attrs, ATTR_method)),
-              .coordinates = "asymmetric",
-              .rounding = "",
+  Resize r = {.method = method_of(call->attrs),
+              .coordinates = ASYMMETRIC,
               .alpha = -0.5f};
-  if (attr_bool(call->attrs, ATTR_align_corners))
-    r.coordinates = "align_corners";
+  if (attr_bool(call->attrs, ATTR_align_corners)) r.coordinates = ALIGN_CORNERS;
   return run_resize(call, &r);
 }
 

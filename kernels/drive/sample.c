@@ -72,14 +72,11 @@ typedef struct RoiPlan {
   bool max;
 } RoiPlan;
 
-typedef enum Padding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION } Padding;
-typedef enum Method { NEAREST, LINEAR, CUBIC } Method;
-
 typedef struct GridSample {
   Tensor grid; /* (N, 2 or 3, D, H, W) */
   int spatial;
-  Method method;
-  Padding padding;
+  GridMethod method;
+  GridPadding padding;
   bool align_corners;
 } GridSample;
 
@@ -142,8 +139,8 @@ bool kernel_grid_sample(OpCall *call) {
   GridSample plan = {
       .grid = image_view(grid, grid->rank == 4 ? "NCHW" : "NCDHW"),
       .spatial = grid->rank - 2,
-      .method = (Method)attr_word(a, ATTR_method),
-      .padding = (Padding)attr_word(a, ATTR_padding_mode),
+      .method = (GridMethod)attr_word(a, ATTR_method),
+      .padding = (GridPadding)attr_word(a, ATTR_padding_mode),
       .align_corners = attr_bool(a, ATTR_align_corners)};
   Sampling s = {.call = call,
                 .data = image_view(x, layout),
@@ -173,7 +170,7 @@ static bool run_boxes(OpCall *call, RoiPlan *plan, SampleFn *single,
 bool kernel_roi_align(OpCall *call) {
   int64_t samples = attr_number(call->attrs, ATTR_sample_ratio);
   RoiPlan plan = {.samples = samples > 0 ? samples : 0,
-                  .max = attr_word(call->attrs, ATTR_mode) == 1};
+                  .max = attr_word(call->attrs, ATTR_mode) == ROI_MAXIMA};
   return run_boxes(call, &plan, roi_align_f32, roi_align_f64);
 }
 

@@ -88,7 +88,7 @@ static bool FN(crop_taps)(float from, float to, int64_t o, int64_t n,
 static void FN(crop)(const Sampling *s, const int64_t index[5], char *to) {
   const Attrs *a = s->call->attrs;
   const Tensor *boxes = s->call->args[1], *images = s->call->args[2];
-  bool nearest = attr_word(a, ATTR_method) == 1;
+  bool nearest = attr_word(a, ATTR_method) == CROP_NEAREST;
   FN(Taps) taps[SPATIAL_MAX] = {FN(one)(0)};
   float box[4];
   for (int i = 0; i < 4; i++)
@@ -151,8 +151,8 @@ static C FN(inside)(C x, int64_t length) {
 
 /* Where a coordinate outside of the data is read; zeros leave it as it is. */
 static C FN(bent)(const GridSample *p, C x, int64_t length) {
-  if (p->padding == PAD_ZEROS) return x;
-  if (p->padding == PAD_REFLECTION)
+  if (p->padding == GRID_ZEROS) return x;
+  if (p->padding == GRID_REFLECTION)
     x = p->align_corners ? FN(reflect)(x, 0, (C)(length - 1))
                          : FN(reflect)(x, (C)-0.5, (C)length);
   return FN(inside)(x, length);
@@ -185,9 +185,10 @@ static FN(Taps) FN(grid_taps)(const GridSample *p, C g, int64_t length) {
   C x = p->align_corners ? (g + 1) * (C)(length - 1) / 2
                          : (C)-0.5 + (g + 1) * (C)length / 2;
   if (!(x > -FAR && x < FAR)) x = x > 0 ? FAR : -FAR;
-  if (p->method == CUBIC) return FN(cubic)(p, x, length);
+  if (p->method == GRID_CUBIC) return FN(cubic)(p, x, length);
   x = FN(bent)(p, x, length);
-  if (p->method == NEAREST) return FN(one)(FN(index_in)(FN(rint)(x), length));
+  if (p->method == GRID_NEAREST)
+    return FN(one)(FN(index_in)(FN(rint)(x), length));
   C low = FN(floor)(x);
   return (FN(Taps)){
       .count = 2,

@@ -252,12 +252,12 @@ bool kernel_repeat(OpCall *call) {
 
 /* --- Padding ------------------------------------------------------------- */
 
-typedef enum PadMode {
-  PAD_CONSTANT,
-  PAD_EDGE,
-  PAD_REFLECT,
-  PAD_SYMMETRIC
-} PadMode;
+typedef enum Fill {
+  FILL_CONSTANT,
+  FILL_EDGE,
+  FILL_REFLECT,
+  FILL_SYMMETRIC
+} Fill;
 
 static int64_t clamped(int64_t v, int64_t least, int64_t most) {
   return v < least ? least : v > most ? most : v;
@@ -281,9 +281,9 @@ static void pad_centre(Tensor *to, Tensor *from, const AttrValue *width) {
  *   edge        a a | a b c | c c
  *   reflect     c b | a b c | b a     period 2 (n - 1): the ends once
  *   symmetric   b a | a b c | c b     period 2 n: the ends twice */
-static int64_t pad_source(PadMode mode, int64_t at, int64_t n) {
-  if (mode == PAD_EDGE || n == 1) return clamped(at, 0, n - 1);
-  bool symmetric = mode == PAD_SYMMETRIC;
+static int64_t pad_source(Fill fill, int64_t at, int64_t n) {
+  if (fill == FILL_EDGE || n == 1) return clamped(at, 0, n - 1);
+  bool symmetric = fill == FILL_SYMMETRIC;
   int64_t period = symmetric ? 2 * n : 2 * (n - 1);
   at = ((at % period) + period) % period;
   return at < n ? at : period - at - symmetric;
@@ -291,11 +291,11 @@ static int64_t pad_source(PadMode mode, int64_t at, int64_t n) {
 
 /* Fills both margins of one axis from the n elements between them, a slice at a
  * time; the loop jumps over what lies between. */
-static bool pad_margins(const OpCall *call, Tensor *out, int axis, PadMode mode,
+static bool pad_margins(const OpCall *call, Tensor *out, int axis, Fill fill,
                         int64_t before, int64_t n) {
   for (int64_t i = 0; i < out->shape[axis]; i++) {
     if (i == before && (i += n) == out->shape[axis]) break;
-    int64_t source = pad_source(mode, i - before, n) + before;
+    int64_t source = pad_source(fill, i - before, n) + before;
     Tensor to = geometry_slice(out, axis, i, 1);
     Tensor from = geometry_slice(out, axis, source, 1);
     if (!copy_into(call, &to, &from)) return false;
@@ -305,7 +305,7 @@ static bool pad_margins(const OpCall *call, Tensor *out, int axis, PadMode mode,
 
 /* Pads by copies of the data, axis after axis from the last, so that margins of
  * several axes are filled, too.  Refuses to cut an axis (a negative width). */
-static bool pad_from_data(OpCall *call, PadMode mode, const AttrValue *width) {
+static bool pad_from_data(OpCall *call, Fill fill, const AttrValue *width) {
   Tensor *out = call->outs[0];
   const Tensor *x = call->args[0];
   for (int i = 0; i < x->rank; i++)
@@ -322,17 +322,17 @@ static bool pad_from_data(OpCall *call, PadMode mode, const AttrValue *width) {
     int64_t before = attr_item_of(width, i, 0);
     done.data -= before * out->strides[i] * (int64_t)dtype_size(out->dtype);
     done.shape[i] = out->shape[i];
-    if (!pad_margins(call, &done, i, mode, before, x->shape[i])) return false;
+    if (!pad_margins(call, &done, i, fill, before, x->shape[i])) return false;
   }
   return true;
 }
 
 /* Constant padding fills everything and copies the data over it. */
-static bool pad(OpCall *call, PadMode mode) {
+static bool pad(OpCall *call, Fill fill) {
   const AttrValue *width = attr_get(call->attrs, ATTR_pad_width);
   Tensor to = *call->outs[0], from = *call->args[0];
   if (tensor_count(&to) == 0) return true;
-  if (mode == PAD_CONSTANT) {
+  if (fill == FILL_CONSTANT) {
     double value = attr_real(call->attrs, ATTR_pad_value);
     Value bits = call->arg_count > 1
                      ? bits_load(from.dtype, call->args[1]->data)
@@ -341,15 +341,17 @@ static bool pad(OpCall *call, PadMode mode) {
   }
   pad_centre(&to, &from, width);
   if (!copy_into(call, &to, &from)) return false;
-  return mode == PAD_CONSTANT || pad_from_data(call, mode, width);
+  return fill == FILL_CONSTANT || pad_from_data(call, fill, width);
 }
 
 bool kernel_pad(OpCall *call) {
-  return pad(call, (PadMode)attr_word(call->attrs, ATTR_pad_mode));
+  static const Fill fills[] = {[PAD_CONSTANT] = FILL_CONSTANT,
+                               [PAD_EDGE] = FILL_EDGE,
+                               [PAD_REFLECT] = FILL_REFLECT};
+  return pad(call, fills[attr_word(call->attrs, ATTR_pad_mode)]);
 }
 
-/* The words of this row are in another order than the modes. */
 bool kernel_mirror_pad(OpCall *call) {
-  static const PadMode modes[] = {PAD_SYMMETRIC, PAD_REFLECT};
-  return pad(call, modes[attr_word(call->attrs, ATTR_mode)]);
+  bool reflects = attr_word(call->attrs, ATTR_mode) == MIRROR_REFLECT;
+  return pad(call, reflects ? FILL_REFLECT : FILL_SYMMETRIC);
 }

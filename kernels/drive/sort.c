@@ -149,10 +149,9 @@ bool kernel_argsort(OpCall *call) {
 
 /* The first k of a whole sort. */
 bool kernel_topk(OpCall *call) {
-  const char *what = attr_text(call->attrs, ATTR_ret_type);
   if (call->out_count == 2)
     return sort_call(call, (Sorted){call->outs[0], call->outs[1]});
-  bool indices = strcmp(what, "indices") == 0;
+  bool indices = attr_word(call->attrs, ATTR_ret_type) == TOPK_INDICES;
   return sort_call(call, indices ? (Sorted){.indices = call->outs[0]}
                                  : (Sorted){.values = call->outs[0]});
 }

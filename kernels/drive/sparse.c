@@ -61,7 +61,7 @@ typedef struct Windows {
 } Windows;
 
 static Windows windows_of(const OpCall *call) {
-  bool first = attr_word(call->attrs, ATTR_layout) == 1;
+  bool first = attr_word(call->attrs, ATTR_layout) == CHANNELS_FIRST;
   const AttrValue *side = attr_get(call->attrs, ATTR_kernel_size);
   return (Windows){attr_item(side, 0), first ? 1 : 3, first ? 2 : 1, first};
 }

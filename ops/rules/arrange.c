@@ -287,7 +287,7 @@ static RuleStatus rule_meshgrid(RuleCall *c) {
                         dtype_name(x->dtype));
     dims[i] = x->rank == 0 ? dim_of(1) : x->dims[0];
   }
-  bool xy = strcmp(attr_text(c->attrs, ATTR_indexing), "xy") == 0;
+  bool xy = attr_word(c->attrs, ATTR_indexing) == INDEXING_XY;
   if (xy && all->count > 1) {
     Dim first = dims[0];
     dims[0] = dims[1];

@@ -128,7 +128,7 @@ RULE(bitserial_conv2d,
      "bits) -> that of nn.conv2d, out_dtype, t, u integers",
      .takes = TAKES_INT);
 static RuleStatus rule_bitserial_conv2d(RuleCall *c) {
-  bool last = attr_word(c->attrs, ATTR_data_layout) == 1;
+  bool last = attr_word(c->attrs, ATTR_data_layout) == CHANNELS_LAST;
   Attrs *attrs = attrs_shared(c->arena, c->op, c->attrs);
   attr_set_text(attrs, ATTR_kernel_layout, last ? "HWIO" : "OIHW");
   const Attrs *written = c->attrs;

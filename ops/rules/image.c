@@ -179,7 +179,7 @@ static RuleStatus rule_grid_sample(RuleCall *c) {
                     rule_shape(c, 0));
     return rule_hint(c, "write layout=\"%s\"", spatial == 2 ? "NCHW" : "NCDHW");
   }
-  if (spatial == 3 && attr_word(c->attrs, ATTR_method) == 2)
+  if (spatial == 3 && attr_word(c->attrs, ATTR_method) == GRID_CUBIC)
     return rule_attr_error(c, E0303, ATTR_method,
                            "bicubic is of images, not of volumes");
   if (!rule_rank(c, 1, out.rank)) return RULE_ERROR;

@@ -305,7 +305,7 @@ static RuleStatus rule_nll_loss(RuleCall *c) {
     return RULE_ERROR;
   for (int i = 1; i < x.rank - 1; i++) x.dims[i] = x.dims[i + 1];
   if (!rule_fits(c, 1, x.rank - 1, x.dims)) return RULE_ERROR;
-  if (strcmp(attr_text(c->attrs, ATTR_reduction), "none") == 0)
+  if (attr_word(c->attrs, ATTR_reduction) == LOSS_TERMS)
     return rule_result(c, x.dtype, x.rank - 1, x.dims);
   return rule_result(c, x.dtype, 0, NULL);
 }

@@ -69,7 +69,7 @@ static SliceSpec sized_spec(SliceSpec s, Dim length) {
 /* Begin, end and step of item i, with the defaults of a slice that goes up or
  * down.  `?` where an item or the length is needed and not known. */
 SliceSpec slice_spec(const Attrs *attrs, int i, Dim length) {
-  bool sizes = strcmp(attr_text(attrs, ATTR_slice_mode), "size") == 0;
+  bool sizes = attr_word(attrs, ATTR_slice_mode) == SLICE_SIZE;
   SliceSpec s = {.step = item(attrs, ATTR_strides, i, dim_of(1))};
   bool down = !sizes && dim_below(s.step, 0);
   s.begin = item(attrs, ATTR_begin, i, down ? length : dim_of(0));

@@ -38,15 +38,15 @@ static RuleStatus rule_topk(RuleCall *c) {
                       rule_dim_text(c, k), axis, rule_shape(c, 0));
   RuleType values = rule_tensor(x.dtype, x.rank, x.dims);
   RuleType indices = rule_tensor(rule_dtype_or_int32(c), x.rank, x.dims);
-  const char *what = attr_text(c->attrs, ATTR_ret_type);
-  if (strcmp(what, "both") == 0) {
+  int what = attr_word(c->attrs, ATTR_ret_type);
+  if (what == TOPK_BOTH) {
     RuleType *fields = rule_result_tuple(c, 2);
     if (!fields) return RULE_ERROR;
     fields[0] = values;
     fields[1] = indices;
     return RULE_OK;
   }
-  c->result = strcmp(what, "values") == 0 ? values : indices;
+  c->result = what == TOPK_VALUES ? values : indices;
   return RULE_OK;
 }
 

@@ -70,7 +70,7 @@ static RuleStatus rule_sparse_conv2d(RuleCall *c) {
   if (!odd)
     return rule_attr_error(c, E0303, ATTR_kernel_size,
                            "`kernel_size` is [1, 1] or [3, 3]");
-  int axis = attr_word(c->attrs, ATTR_layout) == 0 ? 3 : 1;
+  int axis = attr_word(c->attrs, ATTR_layout) == CHANNELS_LAST ? 3 : 1;
   Dim rows = dim_sub(c->dims, starts->dims[0], dim_of(1));
   out.dims[axis] = dim_mul(c->dims, rows, values->dims[1]);
   return rule_result(c, out.dtype, 4, out.dims);

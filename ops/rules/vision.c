@@ -159,7 +159,7 @@ static RuleStatus rule_all_class_non_max_suppression(RuleCall *c) {
     return RULE_ERROR;
   Dim b = rule_meet(x->dims[0], s->dims[0]);
   Dim n = dim_mul(c->dims, s->dims[1], rule_meet(x->dims[1], s->dims[2]));
-  bool onnx = attr_word(c->attrs, ATTR_output_format) == 0;
+  bool onnx = attr_word(c->attrs, ATTR_output_format) == BOXES_OF_ONNX;
   RuleType *fields = rule_result_tuple(c, onnx ? 2 : 3);
   if (!fields) return RULE_ERROR;
   if (onnx) {

@@ -112,6 +112,13 @@ void attr_set_text(Attrs *attrs, AttrName name, const char *value) {
   settable(attrs, name)->text = value;
 }
 
+void attr_set_list(Arena *arena, Attrs *attrs, AttrName name, int count,
+                   const Dim *items) {
+  AttrValue *v = settable(attrs, name);
+  v->ints = arena_copy(arena, items, (size_t)count * sizeof *items);
+  v->count = v->ints ? count : 0;
+}
+
 /* A linear search over a few values; a name that the row lacks is a mistake of
  * ours. */
 const AttrValue *attr_get(const Attrs *attrs, AttrName name) {
@@ -121,6 +128,10 @@ const AttrValue *attr_get(const Attrs *attrs, AttrName name) {
     assert(i < attrs->op->attr_count);
   }
   return &attrs->values[i];
+}
+
+bool attr_is_text(const Attrs *attrs, AttrName name, const char *text) {
+  return !attrs_have(attrs, name) || strcmp(attr_text(attrs, name), text) == 0;
 }
 
 /* `words` is "a|b|c"; the answer is the position of the attribute's text in it,

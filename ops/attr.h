@@ -100,6 +100,8 @@ void attr_set_number(Attrs *attrs, AttrName name, int64_t value);
 void attr_set_real(Attrs *attrs, AttrName name, double value);
 void attr_set_dtype(Attrs *attrs, AttrName name, DType value);
 void attr_set_text(Attrs *attrs, AttrName name, const char *value);
+void attr_set_list(Arena *arena, Attrs *attrs, AttrName name, int count,
+                   const Dim *items);
 
 /* Does the row declare the attribute? */
 bool attrs_have(const Attrs *attrs, AttrName name);
@@ -147,6 +149,8 @@ static inline int attr_axis(const Attrs *attrs, AttrName name, int rank) {
   return axis_from(attr_number(attrs, name), rank);
 }
 
+/* Does the record lack that attribute, or hold that text in it? */
+bool attr_is_text(const Attrs *attrs, AttrName name, const char *text);
 /* Which of the row's words the attribute is, from 0, as an enum of words.h; -1:
  * none of them. */
 int attr_word(const Attrs *attrs, AttrName name);

@@ -118,19 +118,6 @@ const Expr *expr_along(Program *p, Arena *arena, const Expr *v, int axis,
   return EXPR_APPLY(p, arena, v->span, OP_EXPAND_DIMS, attrs, v);
 }
 
-bool attr_is_text(const Attrs *attrs, AttrName name, const char *text) {
-  return !attrs_have(attrs, name) || strcmp(attr_text(attrs, name), text) == 0;
-}
-
-void attr_set_list(Arena *arena, Attrs *attrs, AttrName name, int count,
-                   const Dim *items) {
-  AttrValue *v = &attrs->values[attr_get(attrs, name) - attrs->values];
-  v->ints = arena_copy(arena, items, (size_t)count * sizeof *items);
-  v->count = v->ints ? count : 0;
-  v->state = AV_SET;
-  v->operand = -1;
-}
-
 /* The records are equal where what would be written of them is. */
 bool calls_same_attrs(const Program *p, Arena *arena, const Expr *a,
                       const Expr *b) {

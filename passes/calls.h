@@ -38,13 +38,6 @@ const Expr *expr_field(Arena *arena, Span span, const Expr *tuple, int index);
 const Expr *expr_along(Program *p, Arena *arena, const Expr *v, int axis,
                        int rank);
 
-/* Does the record lack that attribute, or hold that text in it? */
-bool attr_is_text(const Attrs *attrs, AttrName name, const char *text);
-/* Sets a list of numbers in a record that attrs_new() or attrs_shared() made.
- */
-void attr_set_list(Arena *arena, Attrs *attrs, AttrName name, int count,
-                   const Dim *items);
-
 /* Are the records of two calls of one operator equal? */
 bool calls_same_attrs(const Program *p, Arena *arena, const Expr *a,
                       const Expr *b);

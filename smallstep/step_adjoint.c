@@ -95,43 +95,22 @@ StepObj *step_sweep_found(StepSweep *w, StepObj **tangents) {
 
 /* --- The operators of a sweep -------------------------------------------- */
 
-static void over_rows(StepMachine *m, Attrs *attrs) {
-  Dim *axis = ARENA_ARRAY(&m->arena, Dim, 1);
-  for (int i = 0; axis && i < attrs->op->attr_count; i++) {
-    if (attrs->op->attrs[i].name != ATTR_axis) continue;
-    axis[0] = dim_of(0);
-    attrs->values[i].state = AV_SET;
-    attrs->values[i].count = 1;
-    attrs->values[i].ints = axis;
-  }
-}
-
-static const Attrs *attrs_of(StepMachine *m, Adding which) {
-  static const OpId ids[] = {
-      [ADDING_ADD] = OP_ADD,           [ADDING_COLLAPSE] = OP_COLLAPSE_SUM_LIKE,
-      [ADDING_ROWS] = OP_SCATTER_ND,   [ADDING_JOIN] = OP_CONCATENATE,
-      [ADDING_PRODUCT] = OP_NN_MATMUL, [ADDING_SUM] = OP_SUM};
-  if (m->adding[which]) return m->adding[which];
-  Attrs *attrs = attrs_new(&m->arena, op_info(ids[which]));
-  if (!attrs) return NULL;
-  if (which == ADDING_PRODUCT) attr_set_number(attrs, ATTR_transpose_a, 1);
-  if (which == ADDING_ROWS) attr_set_text(attrs, ATTR_mode, "add");
-  if (which == ADDING_SUM) over_rows(m, attrs);
-  return m->adding[which] = attrs;
+static const Attrs *attrs_of(StepMachine *m, AdjointOp which) {
+  if (!m->adding[which]) m->adding[which] = adjoint_op(&m->arena, which);
+  return m->adding[which];
 }
 
 /* Applies one to tensors, of which `b` and `c` may be NULL, or to one tuple.
  * NULL: it failed. */
-static StepObj *apply(StepSweep *w, Adding which, const Expr *at, StepObj *a,
+static StepObj *apply(StepSweep *w, AdjointOp which, const Expr *at, StepObj *a,
                       StepObj *b, StepObj *c) {
   StepMachine *m = w->m;
   StepObj *all[3] = {a, b, c};
   StepSite *site = ARENA_NEW(&m->arena, StepSite);
   uint32_t n = c ? 3 : b ? 2 : 1;
   StepObj *args = step_obj(m, V_TUPLE, n);
-  const Attrs *attrs = attrs_of(m, which);
-  if (!args || !attrs) return NULL;
-  *site = (StepSite){.expr = at, .attrs = attrs};
+  if (!args) return NULL;
+  *site = (StepSite){.expr = at, .attrs = attrs_of(m, which)};
   for (uint32_t i = 0; i < n; i++) args->fields[i] = all[i];
   step_kernel(m, site, (int)n, args);
   return step_sweep_goes_on(w) ? m->now.value : NULL;
@@ -174,7 +153,7 @@ static void adjoint_is(StepSweep *w, StepDid what, StepObj *of, StepObj *from,
 
 /* To the shape of what was broadcast. */
 static void collapse(StepSweep *w, const Expr *at, StepObj *of, StepObj *part) {
-  StepObj *made = apply(w, ADDING_COLLAPSE, at, part, of, NULL);
+  StepObj *made = apply(w, ADJOINT_COLLAPSE, at, part, of, NULL);
   step_sweep_named(w);
   if (!made) return;
   step_sweep_put_todo(w, of, made);
@@ -190,12 +169,12 @@ bool step_sweep_add_next(StepSweep *w) {
   w->todo = w->todo->fields[OUTER];
   if (part->kind == V_TUPLE) { /* numbers of rows, and what is added to them */
     if (!sum && !(sum = step_zeros(w->m, of))) return true;
-    sum = apply(w, ADDING_ROWS, at, sum, part->fields[0], part->fields[1]);
+    sum = apply(w, ADJOINT_ROWS, at, sum, part->fields[0], part->fields[1]);
     adjoint_is(w, DID_IN_ROWS, of, part->fields[1], sum, rows);
     return true;
   }
   if (same_shape(of, part) && sum) {
-    sum = apply(w, ADDING_ADD, at, sum, part, NULL);
+    sum = apply(w, ADJOINT_ADD, at, sum, part, NULL);
     adjoint_is(w, DID_SUM, of, part, sum, rows);
     return true;
   }
@@ -220,7 +199,7 @@ static StepObj *join(StepSweep *w, const Expr *at, const StepObj *rows,
     all->fields[i++] = of->kind == V_TUPLE ? of->fields[side] : of;
   }
   if (!all || n == 1) return all ? all->fields[0] : NULL;
-  return apply(w, ADDING_JOIN, at, all, NULL, NULL);
+  return apply(w, ADJOINT_JOIN, at, all, NULL, NULL);
 }
 
 bool step_sweep_settle(StepSweep *w, StepObj *record) {
@@ -243,8 +222,9 @@ bool step_sweep_settle(StepSweep *w, StepObj *record) {
   StepObj *right = left && pairs ? join(w, at, rows, 1) : NULL;
   StepObj *made = NULL;
   if (left && (right || !pairs))
-    made = apply(w, pairs ? ADDING_PRODUCT : ADDING_SUM, at, left, right, NULL);
-  if (made && sum) made = apply(w, ADDING_ADD, at, sum, made, NULL);
+    made =
+        apply(w, pairs ? ADJOINT_PRODUCT : ADJOINT_SUM, at, left, right, NULL);
+  if (made && sum) made = apply(w, ADJOINT_ADD, at, sum, made, NULL);
   step_sweep_named(w);
   if (!made) return true;
   step_sweep_put(w, of, made, NULL);

@@ -19,6 +19,7 @@
 #include "smallstep/step.h"
 #include "kernels/call.h"
 #include "ops/ops.h"
+#include "types/gradient.h"
 #include "types/types.h"
 
 typedef enum StepObjKind {
@@ -154,17 +155,6 @@ typedef struct StepEntry {
   size_t changes; /* so far */
 } StepEntry;
 
-/* The operators that a sweep itself applies to adjoints (step_adjoint.c). */
-typedef enum Adding {
-  ADDING_ADD,      /* a sum of two */
-  ADDING_COLLAPSE, /* to the shape of what was broadcast */
-  ADDING_ROWS,     /* to some rows */
-  ADDING_JOIN,     /* what waits, one below the other */
-  ADDING_PRODUCT,  /* a product of all that waits */
-  ADDING_SUM,      /* the sum of all rows that wait */
-  ADDING_COUNT
-} Adding;
-
 struct StepMachine {
   Program *program;
   StepHost host;
@@ -200,8 +190,7 @@ struct StepMachine {
   Arena arena;         /* of groups of functions, and of sites */
   PtrMap sites;        /* an expression -> its StepSite */
   PtrMap rules;        /* attributes -> the StepRuleMade of their operator */
-  const Attrs *adding[ADDING_COUNT]; /* of the operators of sweeps; NULL: not
-                                        used yet */
+  const Attrs *adding[ADJOINT_OPS]; /* NULL: not used yet */
   /* The record. */
   size_t keep; /* the most entries; 0: there is no record */
   VEC(StepEntry) entries;

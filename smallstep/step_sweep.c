@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "smallstep/step_sweep.h"
-#include "types/gradient.h"
 
 bool step_sweep_goes_on(const StepSweep *w) {
   return w->m->outcome == STEP_RULE && !mem_exhausted(w->m->mem);

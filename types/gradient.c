@@ -679,3 +679,18 @@ GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
   program_drop_unit(p, unit);
   return m.unknown ? GRADIENT_UNKNOWN : GRADIENT_FAILED;
 }
+
+/* --- The operators of a sweep -------------------------------------------- */
+
+const Attrs *adjoint_op(Arena *arena, AdjointOp which) {
+  static const OpId ids[] = {
+      [ADJOINT_ADD] = OP_ADD,         [ADJOINT_COLLAPSE] = OP_COLLAPSE_SUM_LIKE,
+      [ADJOINT_ROWS] = OP_SCATTER_ND, [ADJOINT_PRODUCT] = OP_NN_MATMUL,
+      [ADJOINT_SUM] = OP_SUM,         [ADJOINT_JOIN] = OP_CONCATENATE};
+  const Dim rows = dim_of(0);
+  Attrs *attrs = attrs_new(arena, op_info(ids[which]));
+  if (which == ADJOINT_PRODUCT) attr_set_number(attrs, ATTR_transpose_a, 1);
+  if (which == ADJOINT_ROWS) attr_set_text(attrs, ATTR_mode, "add");
+  if (which == ADJOINT_SUM) attr_set_list(arena, attrs, ATTR_axis, 1, &rows);
+  return attrs;
+}

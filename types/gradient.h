@@ -26,4 +26,19 @@ typedef struct Gradient {
 GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
                               const Type *const *types, Gradient *out);
 
+/* The operators by which a reverse sweep adds up parts of adjoints, beside
+ * those of rules. */
+typedef enum AdjointOp {
+  ADJOINT_ADD,      /* two parts */
+  ADJOINT_COLLAPSE, /* undoes a broadcast */
+  ADJOINT_ROWS,     /* adds to some rows */
+  ADJOINT_PRODUCT,  /* a' b, of all rows that wait */
+  ADJOINT_SUM,      /* of all rows that wait */
+  ADJOINT_JOIN,     /* tensors one below the other */
+  ADJOINT_OPS
+} AdjointOp;
+
+/* A record of its attributes, which names the operator. */
+const Attrs *adjoint_op(Arena *arena, AdjointOp which);
+
 #endif

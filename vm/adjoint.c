@@ -103,7 +103,7 @@ bool part_add(Session *s, Part *part, Value v) {
     return false;
   }
   Value sum, both[2] = {part->sum, v};
-  bool ok = sweep_apply(s, SITE_ADD, 2, both, 3, &sum);
+  bool ok = sweep_apply(s, ADJOINT_ADD, 2, both, 3, &sum);
   obj_drop(&s->store, v.obj);
   if (!ok) return false;
   obj_drop(&s->store, part->sum.obj);
@@ -137,7 +137,7 @@ bool sweep_add(Sweep *w, Cell *record, uint64_t index, Value v, Value like) {
     return sweep_add_product(w, record, index, v, (Value){.bits = 0});
   if (!alike) {
     Value small, both[2] = {v, like};
-    bool ok = sweep_apply(s, SITE_COLLAPSE, 2, both, 0, &small);
+    bool ok = sweep_apply(s, ADJOINT_COLLAPSE, 2, both, 0, &small);
     obj_drop(&s->store, v.obj);
     if (!ok) return false;
     v = small;
@@ -168,7 +168,7 @@ bool sweep_add_rows(Sweep *w, Cell *record, uint64_t index, Value rows, Value g,
   Value made;
   if (ok) {
     Value args[3] = {*sum, rows, g};
-    ok = sweep_apply(s, SITE_ROWS, 3, args, 1, &made);
+    ok = sweep_apply(s, ADJOINT_ROWS, 3, args, 1, &made);
   }
   if (ok) {
     obj_drop(&s->store, sum->obj);

@@ -196,19 +196,11 @@ bool swept_again(SweptRegion *r, Sweep *w);
 
 /* --- Operators of the sweep itself (sweep_ops.c) ------------------------- */
 
-enum {
-  SITE_ADD,
-  SITE_COLLAPSE, /* undoes a broadcast */
-  SITE_PRODUCT,  /* a' b */
-  SITE_ROWS,     /* adds to rows */
-  SITE_SUM,      /* of rows */
-  SITE_JOIN,     /* of two tensors, of three ... */
-  JOIN_MOST = 64
-};
+enum { JOIN_MOST = 64 }; /* tensors that ADJOINT_JOIN takes at a time */
 
 /* Applies one of them; bit i of `ending`: nobody else reads operand i
  * afterwards. */
-bool sweep_apply(Session *s, int which, int n, const Value *args,
+bool sweep_apply(Session *s, AdjointOp which, int n, const Value *args,
                  uint32_t ending, Value *out);
 
 #endif

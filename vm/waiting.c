@@ -32,8 +32,7 @@ static bool join(Session *s, size_t n, Value *v, Value *out) {
     for (size_t i = 0; i < n;) {
       int count = (int)(n - i < JOIN_MOST ? n - i : JOIN_MOST);
       Value all = v[i];
-      if (count > 1 &&
-          !sweep_apply(s, SITE_JOIN + count - 2, count, v + i, 0, &all)) {
+      if (count > 1 && !sweep_apply(s, ADJOINT_JOIN, count, v + i, 0, &all)) {
         drop_values(s, (int)made, v);
         drop_values(s, (int)(n - i), v + i);
         return false;
@@ -116,10 +115,10 @@ static bool add_blocks(Session *s, const Side *a, const Side *b, Value *out) {
 static bool add_joined(Session *s, const Side *a, const Side *b, Value *out) {
   Value both[2];
   if (!join_side(s, a, &both[0])) return false;
-  bool ok = !b ? sweep_apply(s, SITE_SUM, 1, both, 0, out)
+  bool ok = !b ? sweep_apply(s, ADJOINT_SUM, 1, both, 0, out)
                : join_side(s, b, &both[1]);
   if (ok && b) {
-    ok = sweep_apply(s, SITE_PRODUCT, 2, both, 0, out);
+    ok = sweep_apply(s, ADJOINT_PRODUCT, 2, both, 0, out);
     obj_drop(&s->store, both[1].obj);
   }
   obj_drop(&s->store, both[0].obj);

@@ -340,12 +340,14 @@ static rly_status run_repeated(Host *h, const rly_function *entry) {
 }
 
 /* The prompt follows a program that has failed, too, for a look at what it had
- * computed, and one of which a param has no value: an entry that needs the
- * value is then refused.  What the program ended with stays the exit status. */
-static int run_interactive(Host *h, const rly_function *entry, bool bound) {
+ * computed; one of which a param has no value, where an entry that needs the
+ * value is then refused; and one that was refused, which left no names.  What
+ * the program ended with stays the exit status. */
+static int run_interactive(Host *h, const rly_function *entry, bool whole,
+                           bool bound) {
   rly_session *s = host_session(h, true);
   if (!s) return EXIT_LIMIT;
-  rly_status status = RLY_OK;
+  rly_status status = whole ? RLY_OK : RLY_REFUSED;
   if (bound) status = run_once(h, s, entry, true);
   else rly_session_skip(s);
   host_report(h);
@@ -367,9 +369,9 @@ static int run_program(Host *h) {
   if (whole) status = host_bind(h, args, entry);
   bool bound = status == RLY_OK;
   if (bound) host_report_aside(h);
-  if (whole && h->cli->interactive) {
+  if (h->cli->interactive && (whole || status == RLY_REFUSED)) {
     host_report(h);
-    return run_interactive(h, entry, bound);
+    return run_interactive(h, entry, whole, bound);
   }
   if (bound) status = run_repeated(h, entry);
   host_report(h);

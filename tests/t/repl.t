@@ -383,6 +383,9 @@ gives(rly({in => "def \@n() { 1 }\n\@n()\ndef \@n() { 2 }\n:load $more\n"
       'a longer session');
 gives(rly('run', $again), 0, "1\n6\n", '', 'runs as one text');
 
+my $cut = spew(scratch('cut.rly'), "1 +\n");
+gives(rly({in => "2 + 2\n"}, 'run', '-i', $cut), 1, "4\n", qr/E0004/,
+      'a script that is refused leaves a prompt without names');
 # Results that are named are lets, and of a file that no longer is what it was
 # there is the text that still holds.
 my $base = spew(scratch('base.rly'), "def \@f() { 1 }\n// of f\n"

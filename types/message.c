@@ -332,6 +332,8 @@ static void report_pattern(Infer *in, Why *why) {
               ty_text(in, why->found));
   }
   const Ty *found = ty_head(why->found), *wanted = ty_head(why->expected);
+  if (found->kind == K_ADT && wanted->kind == K_ADT)
+    note_namesakes(d, found->adt, wanted->adt);
   if (found->kind != K_TENSOR || wanted->kind != K_TENSOR) return;
   if (found->rank > 0)
     diag_hint(d,

@@ -420,6 +420,11 @@ gives(rly({in => "7\n"}, 'repl', '--no-startup', '--startup', $startup), 0,
 
 # --- What is defined anew -----------------------------------------------------
 
+session("type T { A, B }\nlet %t = A;\ntype T { A, C }\n"
+        . "match (%t) { A => 1, C => 2 }\n", '',
+        qr/E0403.*\n.*made\ with\ this\ `T`\n.*\n.*entered\ anew\ here/xs,
+        'a value of a type that is no more, in a match');
+
 my $chain = <<'END';
 def @f(%x: int32) -> int32 { %x + 1 }
 def @g(%x: int32) -> int32 { @f(%x) * 2 }

@@ -72,7 +72,7 @@ void profile_print(Session *s, Profile *p, StrBuf *out);
 /* --- trace.c ------------------------------------------------------------ */
 
 Trace *trace_new(Session *s, const Observe *what);
-void trace_free(Trace *t); /* Completes the profile's text. */
+void trace_free(Trace *t); /* Completes the trace's text. */
 void trace_step(Trace *t, const Word *pc, const Frame *top);
 void trace_op(Trace *t, const Word *pc, const char *name, uint64_t start,
               double bytes);

@@ -6,7 +6,8 @@
  *   step_print_json(m, &out, step_result(m));
  *
  * It interprets resolved and typed expressions as they are (ir/expr.h) and
- * shares nothing with the VM but the operators' rules and kernels.  It is made
+ * shares nothing with the VM but the operators: their typing rules, kernels and
+ * rules of derivatives.  It is made
  * to be obviously right, not fast: the VM is tested against it (fuzz/), and
  * the stepper shows it at work.
  *

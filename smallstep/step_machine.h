@@ -45,7 +45,7 @@ typedef enum StepObjKind {
   /* The values of an expression's children, the last first. */
   L_DONE, /* fields: OUTER the rest, BOUND the value */
   /* Where the floats of a tensor came from, in a program that differentiates
-   * (step_derivative.c); index: how many were made before it. */
+   * (step_derivative.c); index: its number, from 1 on, as they are made. */
   R_OPERATOR, /* site; fields: RECORD_VALUE, RECORD_ARGS */
   R_CUSTOM,   /* expr: the call of with_vjp; the same, and RECORD_REVERSE */
   R_INPUT,    /* of a run; key: the parameter, or NULL; fields: RECORD_VALUE, a

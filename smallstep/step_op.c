@@ -1,8 +1,8 @@
-/* Operators in the small-step machine: op_run applies rule and kernel, and four
- * operators are carried out by the machine itself.
+/* Operators in the small-step machine: op_run applies rule and kernel; those
+ * without a kernel, such as print, are carried out by the machine itself.
  *
- * This is the one part that both machines share: typing rules and kernels
- * (kernels/).  Everything about when an operator runs, and on what, is this
+ * Typing rules and kernels are shared with the VM, as rules of derivatives are
+ * (step_sweep.c).  Everything about when an operator runs, and on what, is this
  * machine's own. */
 #include "kernels/call.h"
 #include "smallstep/step_machine.h"

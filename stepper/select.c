@@ -4,11 +4,12 @@
  * alone.  So they have the same answer on the way back as on the way forward,
  * and a page can say of each step which kinds it belongs to.
  *
- * The first character of a breakpoint says what it is:
+ * A breakpoint's text says what it is, and perhaps ends in ` if EXPR`:
  *
  *   %x @x      a name that is bound, a function that is entered
  *   (2, 3)     the shape of an operator's result
  *   nan        a NaN that the operands do not hold
+ *   FILE:LINE  a line of a file
  *   otherwise  the operator of that name */
 #include "stepper/inside.h"
 

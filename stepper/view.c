@@ -5,17 +5,24 @@
  * ones are cut.  A view owns its texts and is made anew for each step. */
 #include "stepper/inside.h"
 
-/* The list of the texts stands twice, here and in stepper_view_done(). */
+typedef struct Texts {
+  StrBuf *of[5];
+} Texts;
+
+static Texts texts_of(StepView *v) {
+  return (Texts){{&v->now.text, &v->names, &v->inside, &v->says, &v->cells}};
+}
+
 void stepper_view_init(StepView *v, Mem *mem) {
   *v = (StepView){.rule = ""};
-  StrBuf *texts[] = {&v->now.text, &v->names, &v->inside, &v->says, &v->cells};
-  for (int i = 0; i < 5; i++) strbuf_init(texts[i], mem);
+  Texts texts = texts_of(v);
+  for (int i = 0; i < 5; i++) strbuf_init(texts.of[i], mem);
   VEC_INIT(&v->around, mem);
 }
 
 void stepper_view_done(StepView *v) {
-  StrBuf *texts[] = {&v->now.text, &v->names, &v->inside, &v->says, &v->cells};
-  for (int i = 0; i < 5; i++) strbuf_done(texts[i]);
+  Texts texts = texts_of(v);
+  for (int i = 0; i < 5; i++) strbuf_done(texts.of[i]);
   for (size_t i = 0; i < v->around.len; i++) strbuf_done(&v->around.data[i]);
   VEC_DONE(&v->around);
 }

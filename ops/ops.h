@@ -74,14 +74,17 @@ typedef enum OpView {
   VIEW_ROW,     /* along `axis`, what lies at an index: operand 1 */
 } OpView;
 
-/* In which of its operands of floats an operator is linear, so that it gives
- * the tangents of its results itself: op_linear() tells it of a call. */
+/* In which of its operands an operator is linear, so that it gives the tangents
+ * of its results itself: op_linear() tells it of a call. */
 typedef enum OpLinear {
   LINEAR_NOT,      /* or forward runs do not ask */
-  LINEAR_TOGETHER, /* in all at once: op(x', y') */
+  LINEAR_FIRST,    /* in the first, of any dtype; the others, such as indices,
+                      are no numbers of the results: op(x', i) */
+  LINEAR_TOGETHER, /* in all of floats at once: op(x', y') */
   LINEAR_ROWS, /* likewise, unless attribute `mode` combines what is set with
                   what was there otherwise than by a sum */
-  LINEAR_EACH, /* in each while the others stay: op(x', y) + op(x, y') */
+  LINEAR_EACH, /* in each of floats while the others stay: op(x', y) + op(x, y')
+                */
 } OpLinear;
 
 /* Connectives, which lowering turns into jumps. */
@@ -235,6 +238,11 @@ const char *op_refused(const char *name);
 static inline const OpInfo *op_info(int id) { return &op_table[id]; }
 /* As the row's `linear`, of a call with these attributes; never LINEAR_ROWS. */
 OpLinear op_linear(const Attrs *attrs);
+/* Is an operator that is LINEAR_FIRST or LINEAR_TOGETHER linear in operand `i`,
+ * tuples flattened?  Then its tangent, or zeros, takes the operand's place. */
+static inline bool op_linear_in(OpLinear linear, int i, bool is_float) {
+  return linear == LINEAR_FIRST ? i == 0 : is_float;
+}
 static inline OpId op_id(const OpInfo *op) { return (OpId)(op - op_table); }
 static inline const RuleInfo *op_rule(const OpInfo *op) {
   return rule_table[op->rule];

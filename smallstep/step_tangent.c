@@ -32,15 +32,24 @@ static StepObj *tangent_or_zeros(StepMachine *m, StepObj *t, void *sweep) {
   return step_is_float(t) ? step_zeros(m, t) : t;
 }
 
-/* The operands that hold attributes stay. */
+/* The operands that hold attributes stay, and so do those in which the operator
+ * is not linear. */
 static StepObj *tangents_of_all(StepSweep *w, const StepObj *r) {
   const StepObj *args = r->fields[RECORD_ARGS];
+  const Attrs *attrs = r->site->attrs;
+  bool first = op_linear(attrs) == LINEAR_FIRST;
   StepObj *all = step_obj(w->m, V_TUPLE, args->count);
-  for (uint32_t i = 0; all && i < args->count; i++)
-    all->fields[i] =
-        attrs_have_operand(r->site->attrs, (int)i)
-            ? args->fields[i]
-            : step_copy(w->m, args->fields[i], false, tangent_or_zeros, w);
+  for (uint32_t i = 0; all && i < args->count; i++) {
+    StepObj *x = args->fields[i];
+    bool stays = attrs_have_operand(attrs, (int)i) || (first && i > 0);
+    if (!stays && first) {
+      StepObj *t = step_sweep_sum(w, x);
+      all->fields[i] = t ? t : step_zeros(w->m, x);
+    } else {
+      all->fields[i] =
+          stays ? x : step_copy(w->m, x, false, tangent_or_zeros, w);
+    }
+  }
   return all;
 }
 

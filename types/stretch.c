@@ -712,19 +712,18 @@ bool types_stretch_reads(Program *p, const Stretch *s, StretchKey key,
 
 /* --- Tangents ------------------------------------------------------------- */
 
-/* The tangent of value `v`, zeros where it does not vary; of integers `v`. */
+/* The tangent of value `v`, zeros where it does not vary. */
 static const Expr *tangent_of(Writing *w, int v) {
   const Sum *sum = &w->sums[v];
-  if (sum->depends) return local(w, sum->name);
-  bool is_float = dtype_is_float((DType)w->s->types[v]->dtype);
-  return is_float ? zeros_like(w, value(w, v)) : value(w, v);
+  return sum->depends ? local(w, sum->name) : zeros_like(w, value(w, v));
 }
 
-/* The operator on tangents: of all its operands, or with `only` of that one,
- * counted from 0 with tuples flattened, and on the values of the others.  NULL:
- * it has computed attributes. */
+/* The operator on tangents: of all operands in which it is linear, or with
+ * `only` of that one, counted from 0 with tuples flattened, and on the values
+ * of the others.  NULL: it has computed attributes. */
 enum { ALL = -1 };
-static const Expr *call_on_tangents(Writing *w, const StretchOp *op, int only) {
+static const Expr *call_on_tangents(Writing *w, const StretchOp *op,
+                                    OpLinear linear, int only) {
   const Expr **args =
       ARENA_ARRAY(w->arena, const Expr *, (size_t)op->group_count + 1);
   if (!args || attrs_have_operands(op->attrs)) return NULL;
@@ -732,9 +731,13 @@ static const Expr *call_on_tangents(Writing *w, const StretchOp *op, int only) {
     int n = group_fields(op->groups[i]);
     const Expr **fields = ARENA_ARRAY(w->arena, const Expr *, (size_t)n + 1);
     if (!fields) return NULL;
-    for (int k = 0; k < n; k++, at++)
-      fields[k] = only == ALL || only == at ? tangent_of(w, op->operands[at])
-                                            : value(w, op->operands[at]);
+    for (int k = 0; k < n; k++, at++) {
+      int v = op->operands[at];
+      bool is_float = dtype_is_float((DType)w->s->types[v]->dtype);
+      bool takes =
+          only == ALL ? op_linear_in(linear, at, is_float) : only == at;
+      fields[k] = takes ? tangent_of(w, v) : value(w, v);
+    }
     args[i] = op->groups[i] == GROUP_SINGLE
                   ? fields[0]
                   : gradient_tuple(w->arena, w->span, n, fields);
@@ -752,13 +755,13 @@ static bool add_linear(Writing *w, const StretchOp *op, OpLinear linear) {
   if (linear == LINEAR_EACH) {
     for (int i = 0; i < op->operand_count; i++) {
       if (!w->sums[op->operands[i]].depends) continue;
-      const Expr *call = call_on_tangents(w, op, i);
+      const Expr *call = call_on_tangents(w, op, linear, i);
       if (!call) return false;
       add_sum(w, op->first, call);
     }
     return true;
   }
-  const Expr *call = call_on_tangents(w, op, ALL);
+  const Expr *call = call_on_tangents(w, op, linear, ALL);
   if (!call) return false;
   const Name *whole = put_let(w, "part", call);
   for (int k = 0; k < op->out_count; k++)

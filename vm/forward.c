@@ -92,9 +92,10 @@ static bool holds_attribute(const OpSite *site, int n, int i) {
   return i >= n - attrs_operand_count(site->attrs);
 }
 
-/* op(x', y'), where operands of floats that do not vary have zeros. */
-static Cell *tangents_together(Session *s, const OpSite *site, int level, int n,
-                               const Value *own, const Value *under, int m) {
+/* op(x', y'), where operands that do not vary have zeros. */
+static Cell *tangents_together(Session *s, const OpSite *site, OpLinear linear,
+                               int level, int n, const Value *own,
+                               const Value *under, int m) {
   Value *args = ARENA_ARRAY(&s->scratch, Value, (size_t)n + (size_t)m + 1);
   Value *outs = args + n;
   if (!args) return vm_out_of_memory(s), NULL;
@@ -103,10 +104,10 @@ static Cell *tangents_together(Session *s, const OpSite *site, int level, int n,
   for (; ok && count < n; count++) {
     const Tensor *x = value_tensor(under[count]);
     Value t = tangent_at(own[count], level);
-    bool zero =
-        !t.obj && dtype_is_float(x->dtype) && !holds_attribute(site, n, count);
-    args[count] = t.obj ? t : under[count];
-    if (zero)
+    bool takes = op_linear_in(linear, count, dtype_is_float(x->dtype)) &&
+                 !holds_attribute(site, n, count);
+    args[count] = takes && t.obj ? t : under[count];
+    if (takes && !t.obj)
       args[count].tensor =
           tensor_zeros(&s->store.heap, (DType)x->dtype, x->rank, x->shape);
     else obj_keep(args[count].obj);
@@ -177,7 +178,7 @@ bool forward_directly(Session *s, const OpSite *site, int level, int n,
     return false;
   *made = linear == LINEAR_EACH
               ? tangents_of_each(s, site, level, n, own, under)
-              : tangents_together(s, site, level, n, own, under, m);
+              : tangents_together(s, site, linear, level, n, own, under, m);
   return true;
 }
 

@@ -38,6 +38,12 @@ like($run->{out}, qr/^\@apply: passed over: `%f` is a function$/m,
 like($run->{out}, qr/^\@fails: passed over: E0605: .*too small$/m,
      'a function that fails');
 
+# Derivatives of derivatives.
+my $again = rly('gradcheck', 'tests/gradient/second.rly');
+is_deeply([$again->{status}, scalar keys %{verdicts($again)},
+           grep { !/: right at/ } split /\n/, $again->{out}], [0, 9],
+          'gradients, differentiated again');
+
 # One function, JSON, statuses.
 my $one = rly('gradcheck', '--entry', '@rows', $file);
 is_deeply([$one->{status}, verdicts($one)], [0, {rows => 'right'}],

@@ -19,7 +19,8 @@ const Expr *first_order_name(const FirstOrder *f, const Expr *e) {
 }
 
 /* Tuples within tuples are something new: each name of one may stand in the
- * next, which would be as large as all names together. */
+ * next, which would be as large as all names together.  So are functions within
+ * tuples, in whose bodies names have to be replaced, too. */
 const Expr *first_order_meaning(FirstOrder *f, const Expr *e) {
   if (e->kind == EX_PROJ) {
     const Expr *of = first_order_name(f, e->args[0]);
@@ -34,7 +35,7 @@ const Expr *first_order_meaning(FirstOrder *f, const Expr *e) {
       ARENA_ARRAY(f->arena, const Expr *, (size_t)e->count + 1);
   for (int i = 0; fields && i < e->count; i++) {
     fields[i] = first_order_name(f, e->args[i]);
-    if (fields[i]->kind == EX_TUPLE) return NULL;
+    if (fields[i]->kind == EX_TUPLE || fields[i]->kind == EX_FN) return NULL;
   }
   return fields ? expr_tuple(f->p, f->arena, e->span, e->count, fields) : NULL;
 }

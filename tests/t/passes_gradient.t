@@ -268,6 +268,16 @@ like(same('FirstOrderGradient', $helper, 'a helper'), qr/= \@move_back\(/,
 like(same('FirstOrderGradient', "def \@move_back(%x: int32) { %x }\n$helper",
           'its name'),
      qr/\bgrad\(/, '... not where the program has its name');
+# A name within an inner pullback is that of the inner argument.
+same('FirstOrderGradient', <<'END', 'a pullback that is made inside');
+def @f(%y: float32, %z: float32) {
+  grad(fn (%q: float32) {
+    let %j = vjp(fn (%z: float32) { sin(%z) }, %y);
+    %j.1(1f).0 * %q
+  })(2f)
+}
+@f(1f, 2f);
+END
 # What stays is told, with the place of the reason.
 my %reason = (
   'fn (%x: float32) { if (%x > 0f) { %x } else { 2f * %x } }' =>

@@ -27,8 +27,8 @@ typedef struct Wanted {
 typedef struct Copying {
   StepMachine *m;
   VEC(Wanted) todo;
-  PtrMap made; /* an object -> its copy, if what stands twice is shared */
-  bool shares;
+  PtrMap made; /* an object -> its copy, but with COPY_PLACES */
+  StepCopied what;
   Leaf *leaf;
   void *data;
 } Copying;
@@ -40,7 +40,7 @@ static bool has_parts(const Copying *c, const StepObj *v) {
     case V_CLOSURE:
     case V_FORM:
     case E_BIND:
-    case E_GROUP: return c->shares;
+    case E_GROUP: return c->what == COPY_ALL;
     default: return false;
   }
 }
@@ -48,22 +48,23 @@ static bool has_parts(const Copying *c, const StepObj *v) {
 static StepObj *copy_one(Copying *c, StepObj *v) {
   if (v->kind == V_TENSOR) return c->leaf(c->m, v, c->data);
   if (!has_parts(c, v)) return v;
-  StepObj *o = c->shares ? ptrmap_get(&c->made, v) : NULL;
+  bool shares = c->what != COPY_PLACES;
+  StepObj *o = shares ? ptrmap_get(&c->made, v) : NULL;
   if (o) return o;
   o = step_obj(c->m, v->kind, v->count);
   if (!o) return NULL;
   o->index = v->index;
   o->key = v->key;
-  if (c->shares) ptrmap_put(&c->made, v, o);
+  if (shares) ptrmap_put(&c->made, v, o);
   for (uint32_t i = 0; i < v->count; i++)
     if (v->fields[i])
       VEC_PUSH(&c->todo, ((Wanted){v->fields[i], &o->fields[i]}));
   return o;
 }
 
-StepObj *step_copy(StepMachine *m, StepObj *v, bool shares, Leaf *leaf,
+StepObj *step_copy(StepMachine *m, StepObj *v, StepCopied what, Leaf *leaf,
                    void *data) {
-  Copying c = {.m = m, .shares = shares, .leaf = leaf, .data = data};
+  Copying c = {.m = m, .what = what, .leaf = leaf, .data = data};
   VEC_INIT(&c.todo, m->mem);
   ptrmap_init(&c.made, m->mem);
   StepObj *whole = copy_one(&c, v);
@@ -141,11 +142,16 @@ static StepObj *constant(StepMachine *m, StepObj *t, void *data) {
 }
 
 static StepObj *constants(StepMachine *m, StepObj *v) {
-  return step_copy(m, v, true, constant, NULL);
+  return step_copy(m, v, COPY_ALL, constant, NULL);
 }
 
 StepObj *step_leaving(StepMachine *m, StepObj *v) {
   return v && !m->now.runs ? constants(m, v) : v;
+}
+
+/* Functions in what stop_gradient is given keep what they captured. */
+static StepObj *stopped(StepMachine *m, StepObj *v) {
+  return m->now.runs ? step_copy(m, v, COPY_DATA, constant, NULL) : v;
 }
 
 /* A tensor that is read from a cell of this number. */
@@ -159,7 +165,7 @@ static StepObj *read_from(StepMachine *m, StepObj *t, void *cell) {
 StepObj *step_content(StepMachine *m, const StepObj *cell) {
   uint32_t number = cell->depth ? 0 : cell->index;
   StepObj *v = cell->fields[CONTENT];
-  return m->now.runs ? step_copy(m, v, true, read_from, &number) : v;
+  return m->now.runs ? step_copy(m, v, COPY_ALL, read_from, &number) : v;
 }
 
 StepObj *step_zeros(StepMachine *m, const StepObj *like) {
@@ -213,7 +219,7 @@ static StepObj *begin_run(StepMachine *m, const Expr *e, RunOf of,
   run->cells = m->cells;
   run->fields[RUN_INPUTS] = inputs;
   for (int i = 0; i < count; i++)
-    inputs->fields[i] = step_copy(m, args->fields[i], false, step_input,
+    inputs->fields[i] = step_copy(m, args->fields[i], COPY_PLACES, step_input,
                                   fn ? fn->params[i] : NULL);
   run->depth = m->records;
   if (m->now.runs++ == 0) m->now.customs = NULL;
@@ -303,8 +309,7 @@ void step_form(StepMachine *m, const Expr *e, int count, const StepObj *args) {
     case SPECIAL_JVP: begin_jvp(m, e, args); break;
     default: /* stop_gradient: types/ has written map_leaves out */
       step_applied(m, REDUCE_OPERATOR, e->span);
-      step_to_value(
-          m, m->now.runs ? constants(m, args->fields[0]) : args->fields[0]);
+      step_to_value(m, stopped(m, args->fields[0]));
       break;
   }
 }
@@ -355,7 +360,7 @@ void step_custom_done(StepMachine *m, const StepObj *frame) {
   r->expr = form->expr;
   r->fields[RECORD_ARGS] = args;
   r->fields[RECORD_REVERSE] = form->fields[1];
-  r->fields[RECORD_VALUE] = step_copy(m, value, false, given_by, r);
+  r->fields[RECORD_VALUE] = step_copy(m, value, COPY_PLACES, given_by, r);
   m->now.customs = step_pair(m, L_DONE, NULL, m->now.customs, r);
   step_to_value(m, r->fields[RECORD_VALUE]);
 }

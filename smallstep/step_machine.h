@@ -350,10 +350,14 @@ StepObj *step_leaving(StepMachine *m, StepObj *v);
 /* A cell's content, as what is differentiated reads it. */
 StepObj *step_content(StepMachine *m, const StepObj *cell);
 
-/* A copy of a value, with what `leaf` gives in the place of each tensor.  With
- * `shares` what stands twice in the value is copied once, and what functions
- * captured is copied, too. */
-StepObj *step_copy(StepMachine *m, StepObj *v, bool shares,
+typedef enum StepCopied {
+  COPY_PLACES, /* tuples and data; what stands in two places, twice */
+  COPY_DATA,   /* tuples and data */
+  COPY_ALL,    /* and what functions captured */
+} StepCopied;
+
+/* A copy of a value, with what `leaf` gives in the place of each tensor. */
+StepObj *step_copy(StepMachine *m, StepObj *v, StepCopied what,
                    StepObj *(*leaf)(StepMachine *m, StepObj *t, void *data),
                    void *data);
 static inline bool step_is_float(const StepObj *v) {

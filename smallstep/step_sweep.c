@@ -220,7 +220,7 @@ static void enter_own(StepSweep *w, StepObj *r) {
   StepMachine *m = w->m;
   const StepObj *own = r->fields[RECORD_ARGS];
   StepObj *adjoint =
-      step_copy(m, r->fields[RECORD_VALUE], false, adjoint_of_floats, w);
+      step_copy(m, r->fields[RECORD_VALUE], COPY_PLACES, adjoint_of_floats, w);
   StepObj *args = step_obj(m, V_TUPLE, own->count + 2);
   if (!adjoint || !args) return;
   for (uint32_t i = 0; i < own->count; i++) args->fields[i] = own->fields[i];
@@ -263,7 +263,8 @@ bool step_sweep_visit(StepSweep *w, StepObj *r) {
     enter_own(w, r);
     return true;
   }
-  StepObj *adjoint = step_copy(w->m, value, false, step_sweep_sum_or_zeros, w);
+  StepObj *adjoint =
+      step_copy(w->m, value, COPY_PLACES, step_sweep_sum_or_zeros, w);
   if (adjoint && step_sweep_can(w, r)) step_sweep_enter_rule(w, r, adjoint);
   return true;
 }
@@ -281,7 +282,7 @@ static StepObj *gradient_of(StepSweep *w, StepObj *input) {
               input->kind != V_DATA;
   if (none) return step_unit(w->m);
   return step_copy(
-      w->m, input, false,
+      w->m, input, COPY_PLACES,
       w->kind == SWEEP_FOUND ? sum_or_unit : step_sweep_sum_or_zeros, w);
 }
 
@@ -310,7 +311,7 @@ static void finish(StepSweep *w) {
     return;
   }
   if (w->kind == SWEEP_ALONG)
-    given = step_copy(m, value, false, step_sweep_sum_or_zeros, w);
+    given = step_copy(m, value, COPY_PLACES, step_sweep_sum_or_zeros, w);
   else given = gradients(w);
   if (w->kind == SWEEP_GRAD || w->kind == SWEEP_ALONG)
     given = pair_of(w, value, given);

@@ -47,7 +47,7 @@ static StepObj *tangents_of_all(StepSweep *w, const StepObj *r) {
       all->fields[i] = t ? t : step_zeros(w->m, x);
     } else {
       all->fields[i] =
-          stays ? x : step_copy(w->m, x, false, tangent_or_zeros, w);
+          stays ? x : step_copy(w->m, x, COPY_PLACES, tangent_or_zeros, w);
     }
   }
   return all;
@@ -179,7 +179,7 @@ static void go_back(StepSweep *w, StepObj *r) {
   back.run->index = m->records;
   back.run->cells = m->cells;
   inputs->fields[0] =
-      step_copy(m, r->fields[RECORD_VALUE], false, new_adjoint, &back);
+      step_copy(m, r->fields[RECORD_VALUE], COPY_PLACES, new_adjoint, &back);
   back.run->depth = m->records;
   back.run->fields[RUN_INPUTS] = inputs;
   if (!inputs->fields[0]) return;

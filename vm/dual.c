@@ -777,6 +777,7 @@ typedef struct Leaves {
   bool *of;
   uint64_t count;
   Cell *record; /* whose results the leaves become */
+  int level;    /* of the record */
   bool forward; /* the record is one of tangents */
   Cell *values; /* gets the leaves, if it is given */
 } Leaves;
@@ -792,12 +793,14 @@ static bool leaf_level(Walk *w, const Type *type, Value v, bool bits,
   return give(w, type, v, out);
 }
 
+/* What the function captured counts as a constant, so what depends on it at
+ * this level ends here. */
 static bool leaf_result(Walk *w, const Type *type, Value v, bool bits,
                         Value *out) {
   Leaves *leaves = w->data;
-  Value primal = v;
+  Value primal = bits ? v : dual_upto(v, leaves->level - 1);
   int i = (int)leaves->count++;
-  if (!bits) obj_keep(v.obj);
+  if (!bits) obj_keep(primal.obj);
   else if (!box(w, type, v, &primal)) return false;
   *out = primal;
   if (leaves->forward && !forward_varies(leaves->record, i)) return true;
@@ -868,7 +871,7 @@ static bool record_custom(Session *s, const Type *type, const uint16_t *list,
   bool forward = level_is_forward(s, level);
   if (ok && forward) r = forward_custom(s, type->result, outs, *y, r);
   if (!r) return false;
-  Leaves leaves = {.record = r, .forward = forward};
+  Leaves leaves = {.record = r, .level = level, .forward = forward};
   Walk w = {.s = s, .leaf = leaf_result, .dual = true, .data = &leaves};
   Value made;
   ok = ok && walk_copy(&w, type->result, *y, false, &made);

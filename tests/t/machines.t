@@ -40,6 +40,30 @@ grad(fn (%x: float32) { @first_by(@first, %scalars, %x) })(2f);
 END
 is_deeply([verdicts($refused)], ['DIFFERENT'], 'a difference is seen');
 
+# What passes through stop_gradient, what a rule of one's own makes a constant,
+# and constants that linear operators are given.
+my $constants = spew(scratch('constants.rly'), <<'END');
+grad(fn (%x: float64) {
+  let %f = stop_gradient(fn (%y: float64) { %x * %y });
+  %f(1f64)
+})(2f64);
+grad(fn (%x: float64) {
+  let %p = stop_gradient((%x, fn (%y: float64) { %x * %y }));
+  %p.0 * %p.1(1f64)
+})(2f64);
+jvp(fn (%x: float64) {
+  with_vjp(fn (%p: float64) { %x * %p },
+           fn (%a: float64, %b: float64, %g: float64) { (%g,) })(1f64)
+}, (2f64,), (1f64,));
+jvp(fn (%x: float64) { %x * cast_like(5, %x) }, (1f64,), (1f64,));
+jvp(fn (%x: float64) {
+  if (%x > 0f64) { cast_like(True, %x) } else { %x }
+}, (1f64,), (1f64,));
+jvp(grad(fn (%v: Tensor[(2), float64]) { mean(%v) * mean(%v) }),
+    ([4f64, 2f64],), ([1f64, 0f64],));
+END
+is_deeply([verdicts($constants)], ['the same'], 'what is a constant');
+
 # Products and rows wait for what a stretch of operators gives and reads itself:
 # they come after what its own operators add.  One is found where the other
 # machine meets it, whether the branch is there or not.

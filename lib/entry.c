@@ -15,21 +15,35 @@
 
 #include "lib/handles.h"
 
+static const Type *param_type(const rly_function *entry, int i) {
+  return ((const Global *)entry)->type->args[i];
+}
+
+/* Does a NAME=VALUE give the entry's parameter number i, or a part of it?
+ * Files do not count (strict): a parameter that a file has a tensor for may
+ * still be given a value without a name. */
+static bool is_mentioned(rly_program *p, const rly_function *entry, int i) {
+  const char *param = rly_function_param_name(entry, i);
+  for (size_t k = 0; k < p->bound.len; k++) {
+    const Bound *b = &p->bound.data[k];
+    if (b->strict && b->name &&
+        path_leads_from(p, param, param_type(entry, i), b->name))
+      return true;
+  }
+  return false;
+}
+
 /* Names the values given without a name: they go in order to the entry's
- * parameters that no NAME=VALUE mentions.  A parameter that a file has a tensor
- * for may still be given a value without a name, as files do not count as
- * mentions (strict). */
+ * parameters that no NAME=VALUE mentions. */
 static bool name_positional(rly_program *p, const rly_function *entry) {
   int next = 0, n = rly_function_param_count(entry);
   for (size_t i = 0; i < p->bound.len; i++) {
     Bound *b = &p->bound.data[i];
     if (b->name) continue;
     const char *name = NULL;
-    for (; next < n && !name; next++) {
-      const char *param = rly_function_param_name(entry, next);
-      const Bound *other = find_bound(p, param);
-      if (!other || !other->strict) name = param;
-    }
+    for (; next < n && !name; next++)
+      if (!is_mentioned(p, entry, next))
+        name = rly_function_param_name(entry, next);
     if (!name) {
       diag_error(p->ir->diags, E0505, SPAN_NONE,
                  "more arguments than the entry has parameters (%d)", n);
@@ -54,9 +68,9 @@ static bool check_entry_type(rly_program *p, const char *name, const Type *type,
   return false;
 }
 
-/* Does the program have a param of this name, or the entry such a parameter
- * (or, after a dot, a field of one)?  Every name compared is offered to `near`,
- * for "did you mean". */
+/* Does the program have a param of this name, or the entry such a parameter, or
+ * one of them a part that has its tensor by this path?  Every name compared is
+ * offered to `near`, for "did you mean". */
 static bool known_name(rly_program *p, const rly_function *entry,
                        const char *name, Suggestion *near) {
   for (size_t i = 0; i < p->ir->params.len; i++) {
@@ -72,26 +86,44 @@ static bool known_name(rly_program *p, const rly_function *entry,
   }
   for (int i = 0; entry && i < rly_function_param_count(entry); i++) {
     const char *param = rly_function_param_name(entry, i);
-    size_t stem = strlen(param); /* a parameter's name may have dots, too */
-    if (!strncmp(param, name, stem) && (!name[stem] || name[stem] == '.'))
-      return true;
-    suggestion_offer(near, param);
+    if (path_leads_from(p, param, param_type(entry, i), name)) return true;
+    path_offer(p, param, param_type(entry, i), near);
   }
   return false;
 }
 
-static void hint_name(rly_program *p, Diag *d, const char *name,
-                      const Suggestion *near) {
-  if (near->best) {
-    diag_hint(d, "did you mean `%s`?", near->best);
+/* The type of the param, or the entry's parameter, of that very name; NULL:
+ * there is none. */
+static const Type *type_of_name(const rly_program *p, const rly_function *entry,
+                                const char *name) {
+  for (size_t i = 0; i < p->ir->params.len; i++)
+    if (!strcmp(p->ir->params.data[i]->name->text, name))
+      return p->ir->params.data[i]->type;
+  for (int i = 0; entry && i < rly_function_param_count(entry); i++)
+    if (!strcmp(rly_function_param_name(entry, i), name))
+      return param_type(entry, i);
+  return NULL;
+}
+
+/* A name that takes no value: that of nothing, or of what is bound by parts. */
+static void report_name(rly_program *p, const rly_function *entry,
+                        const char *name, const Suggestion *near) {
+  const Type *whole = type_of_name(p, entry, name);
+  if (!whole) {
+    Diag *d = diag_error(p->ir->diags, E0505, SPAN_NONE,
+                         "the program has nothing named `%s`", name);
+    if (near->best) diag_hint(d, "did you mean `%s`?", near->best);
     return;
   }
-  for (size_t i = 0; i < p->ir->params.len; i++) {
-    const Global *g = p->ir->params.data[i];
-    if (param_has_parts(g) && !strcmp(g->name->text, name))
-      diag_hint(d, "its tensors are bound by their paths, as %s.0 or %s.weight",
-                name, name);
-  }
+  StrBuf type;
+  strbuf_init(&type, p->ir->mem);
+  type_print(p->ir->types, &type, whole, TYPE_TEXT_LINE);
+  Diag *d = diag_error(p->ir->diags, E0505, SPAN_NONE,
+                       "`%s` is %s, which no single value gives", name,
+                       strbuf_text(&type));
+  diag_hint(d, "its tensors are bound by their paths, as %s.0 or %s.weight",
+            name, name);
+  strbuf_done(&type);
 }
 
 /* Of the bindings from number `from` on.  Only those that were given one by
@@ -104,9 +136,7 @@ static bool check_names(rly_program *p, const rly_function *entry,
     if (!b->strict || !b->name) continue;
     Suggestion near = suggestion_for(b->name);
     if (known_name(p, entry, b->name, &near)) continue;
-    Diag *d = diag_error(p->ir->diags, E0505, SPAN_NONE,
-                         "the program has nothing named `%s`", b->name);
-    hint_name(p, d, b->name, &near);
+    report_name(p, entry, b->name, &near);
     ok = false;
   }
   return ok;
@@ -198,9 +228,9 @@ static rly_status check_bindings(rly_program *p, const rly_function *entry) {
   ok &= params_bound(p, &missing);
   const Global *g = (const Global *)entry;
   for (int i = 0; i < rly_function_param_count(entry); i++)
-    ok &=
-        check_entry_type(p, rly_function_param_name(entry, i), g->type->args[i],
-                         g->value->fn->params[i]->span, &missing);
+    ok &= check_entry_type(p, rly_function_param_name(entry, i),
+                           param_type(entry, i), g->value->fn->params[i]->span,
+                           &missing);
   missing_end(&missing);
   return ok ? RLY_OK : program_failed(p, RLY_REFUSED);
 }

@@ -417,6 +417,13 @@ bool bound_since(rly_program *p, const char *name, size_t from);
 void bound_changed(rly_program *p);
 /* --- path.c ------------------------------------------------------------- */
 
+/* Does the name lead from a value that is named `stem` to a part that has no
+ * parts of its own, or to the value itself, if that has none? */
+bool path_leads_from(rly_program *p, const char *stem, const Type *t,
+                     const char *name);
+/* Offers the paths of such parts. */
+void path_offer(rly_program *p, const char *stem, const Type *t,
+                Suggestion *near);
 /* Does the param hold tensors by path, in a tuple or a data type? */
 bool param_has_parts(const Global *g);
 /* Does the name lead to a tensor in such a param? */

@@ -158,10 +158,11 @@ static int64_t list_length(const Binder *b, const char *path) {
 }
 
 /* A list is bound by the names of its elements, x.0 and so on.  Here a tensor
- * was bound to the list's own name. */
-static void report_no_list(Binder *b, const char *path) {
+ * was bound to the list's own name.  Of one that was given by itself the check
+ * of names has told (entry.c); a file may hold names that nothing has. */
+static void report_no_list(Binder *b, const char *path, const Bound *own) {
   b->lacking++;
-  if (!b->missing) return;
+  if (!b->missing || own->strict) return;
   Diag *d = diag_error(b->p->ir->diags, E0503, b->at,
                        "`%s` is a list, and is bound element by element", path);
   diag_hint(d,
@@ -173,7 +174,8 @@ static void report_no_list(Binder *b, const char *path) {
 /* Up to the highest number; one that is left out lacks. */
 static bool build_list(Binder *b, const char *path, const Type *type,
                        const Ctor *cons, Value *out) {
-  if (*path && find_path(b, path)) return report_no_list(b, path), false;
+  const Bound *own = *path ? find_path(b, path) : NULL;
+  if (own) return report_no_list(b, path, own), false;
   const Type *types[] = {path_field_type(b->p, type, cons, 0), type};
   int64_t n = list_length(b, path);
   VEC(Value) values;
@@ -247,8 +249,7 @@ static const Ctor *choose(Binder *b, const char *path, const Type *type) {
 
 static bool build(Binder *b, const char *path, const Type *type, Value *out) {
   if (mem_exhausted(b->p->ir->mem)) return false;
-  bool parts = type->kind == TY_TUPLE || type->kind == TY_ADT;
-  if (!parts) return build_tensor(b, path, type, out);
+  if (!path_has_parts(type)) return build_tensor(b, path, type, out);
   bool deep = b->depth == PATH_DEPTH_MAX;
   if (deep || ++b->parts > PARAM_PARTS_MAX) {
     if (b->missing && deep)

@@ -122,16 +122,30 @@ static const Type *without_options(rly_program *p, const Type *t) {
   return t;
 }
 
-/* Does the path lead to a tensor in a value of the type? */
-bool path_leads(rly_program *p, const Type *t, const char *path) {
-  t = without_options(p, t);
-  while (t && *path) {
-    size_t len = strcspn(path, ".");
-    t = without_options(p, type_below(p, t, path, len));
-    path += len;
-    if (*path) path++;
+bool path_has_parts(const Type *t) {
+  return t->kind == TY_TUPLE || t->kind == TY_ADT;
+}
+
+/* Does `rest`, which is empty or begins with a dot, lead to the end? */
+static bool rest_leads(rly_program *p, const Type *t, const char *rest) {
+  size_t len;
+  for (t = without_options(p, t); t && *rest == '.'; rest += len) {
+    len = strcspn(++rest, ".");
+    t = without_options(p, type_below(p, t, rest, len));
   }
-  return t && t->kind == TY_TENSOR;
+  return t && !*rest && !path_has_parts(t);
+}
+
+bool path_leads(rly_program *p, const Type *t, const char *path) {
+  size_t len = strcspn(path, ".");
+  t = without_options(p, t);
+  return t && rest_leads(p, type_below(p, t, path, len), path + len);
+}
+
+bool path_leads_from(rly_program *p, const char *stem, const Type *t,
+                     const char *name) {
+  size_t len = strlen(stem);
+  return !strncmp(name, stem, len) && rest_leads(p, t, name + len);
 }
 
 /* --- Params --------------------------------------------------------------- */
@@ -153,10 +167,9 @@ const Global *path_only_param(const rly_program *p) {
 
 bool param_has_path(rly_program *p, const Global *g, const char *name) {
   size_t len = g->name->len;
-  if (!strncmp(name, g->name->text, len) && name[len] == '.')
-    return path_leads(p, g->type, name + len + 1);
-  if (!strcmp(name, g->name->text) && path_leads(p, g->type, "")) return true;
-  return param_has_parts(g) && path_only_param(p) == g &&
+  if (path_leads_from(p, g->name->text, g->type, name)) return true;
+  bool below = !strncmp(name, g->name->text, len) && name[len] == '.';
+  return !below && param_has_parts(g) && path_only_param(p) == g &&
          path_leads(p, g->type, name);
 }
 
@@ -189,12 +202,17 @@ static void offer(rly_program *p, Suggestion *near, const char *path,
     }
 }
 
+void path_offer(rly_program *p, const char *stem, const Type *t,
+                Suggestion *near) {
+  int left = NAMES_MAX; /* parts, and so levels */
+  offer(p, near, stem, t, &left);
+}
+
 void param_offer_paths(rly_program *p, const Global *g, const char *name,
                        Suggestion *near) {
   size_t len = g->name->len;
   bool below =
       !strncmp(name, g->name->text, len) && (!name[len] || name[len] == '.');
   bool bare = !below && path_only_param(p) == g;
-  int left = NAMES_MAX; /* parts, and so levels */
-  offer(p, near, bare ? "" : g->name->text, g->type, &left);
+  path_offer(p, bare ? "" : g->name->text, g->type, near);
 }

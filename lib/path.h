@@ -30,6 +30,8 @@ int64_t path_index(const char *part, size_t len);
 int path_field(const Ctor *c, const char *part, size_t len);
 /* Does the path lead to a tensor in a value of the type? */
 bool path_leads(rly_program *p, const Type *t, const char *path);
+/* Is it a tuple or a data type? */
+bool path_has_parts(const Type *t);
 
 /* The one param of a tuple or a data type, whose paths may begin below it;
  * NULL: there are none or several. */

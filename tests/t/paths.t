@@ -147,6 +147,34 @@ gives(rly('run', program("type P { P(x: int32, y: (int32, bool)) }\n",
           'p.x=1', 'p.y.0=2', 'p.y.1=True'),
       0, "3\n", '', "an entry's parameters take paths, too");
 
+# A path that leads to no tensor of a parameter is a slip of the hand.
+my $entry = program(<<'END');
+type P { P(x: int32, y: Option[int32]) }
+def @main(%p: P, %s: (int32, int32), %l: List[int32], %n: int32) {
+  (%p, %s, %l, %n)
+}
+END
+my @whole = ('run', $entry, 'p.x=1', 's.0=2', 's.1=3', 'l.0=4', 'n=5');
+my $whole = "(P(1, None), (2, 3), Cons(4, Nil), 5)\n";
+gives(rly(@whole), 0, $whole, '', 'parts of each kind');
+for my $path (qw(p.z p.x.0 p.y.0 s.2 s.foo s.0.1 s.0. s. l.x
+                 l.99999999999999999999 n.0 n.)) {
+  gives(rly(@whole, "$path=1"), 1, '',
+        qr/^error\[E0505\]: the program has nothing named `\Q$path\E`$/m,
+        "no part of a parameter: $path");
+}
+gives(rly($_->[0], @whole[1 .. $#whole], 's.2=1', @$_[1 .. $#$_]), 1, '',
+      qr/E0505.*`s\.2`/, "... in $_->[0]")
+    for ['step'], ['watch', '--once'];
+gives(rly(@whole, 's=1'), 1, '', qr/E0505.*`s` is \(int32, int32\), which no/,
+      'a tuple by its own name');
+gives(rly(@whole[0 .. 5], 5), 0, $whole, '',
+      'a value without a name goes to what no path mentions');
+gives(rly(@whole, 6), 1, '', qr/E0505.*more arguments/,
+      '... and to nothing else');
+gives(rly(@whole[0 .. 2], 6), 1, '', qr/E0505.*`s` is .*which no single value/,
+      'one that no tuple takes');
+
 # A scalar where the type leaves the rank open; an Option by its own name; a
 # list, which has none of its own.
 my $open = program(<<'END');
@@ -163,8 +191,11 @@ gives(rly('run', $list, 'xs.0=1', 'xs.1=[2, 3]'), 0,
       "Cons(1, Cons(Tensor[(2), int32] [2, 3], Nil))\n", '',
       'a list of scalars and others');
 gives(rly('run', $list, 'xs=[2, 3]'), 1, '',
-      qr/E0503.*`xs` is a list.*element by element.*xs\.0=VALUE xs\.1=VALUE/s,
+      qr/^error\[E0505\]: `xs` is List.*bound by their paths, as xs\.0\N*\n\z/s,
       'a list by its own name');
+gives(rly('run', $list, '--inputs', weights(['xs', 'F32', [1], [1]])), 1, '',
+      qr/E0503.*`xs` is a list.*element by element.*xs\.0=VALUE xs\.1=VALUE/s,
+      '... in a file');
 gives(rly('-e', 'param @w: float32; @w;', 'w=dir/w.npy'), 1, '',
       qr/E0504.*expected a literal.*w=\@dir\/w\.npy reads it from the file/s,
       "a file's name without the sign for one");

@@ -32,12 +32,12 @@ sub flags {
   return @flags;
 }
 
-# COMMAND(RUN, run, "run", "FILE.rly [ARGS...]", "run a script") as {name, words,
-# help, flags}.
+# COMMAND(RUN, run, "run", 0, ANY, "FILE.rly [ARGS...]", "run a script") as {name,
+# words, help, flags}.
 sub commands {
   my $rows = slurp('repl/commands.def');
   my (@commands, %bit);
-  while ($rows =~ /^COMMAND\((\w+),\s*\w+,\s*$string,\s*$string,
+  while ($rows =~ /^COMMAND\((\w+),\s*\w+,\s*$string,\s*\d+,\s*\w+,\s*$string,
                    \s*((?:$string\s*)+)\)$/xmg) {
     my ($id, $name, $words, $help) = ($1, $2, $3, joined($4));
     $bit{"IN_$id"} = 1 << @commands;

@@ -134,24 +134,19 @@ static int check_file(Host *h, const char *path) {
   return status;
 }
 
-/* Checks one file (`path` NULL: the text of -e or stdin) as a program with
- * diagnostics of its own.  Returns the exit status. */
+/* Checks one file as a program with diagnostics of its own.  Returns the exit
+ * status. */
 static int check_one(const Cli *cli, const char *path) {
   Host h;
   if (!host_init(&h, cli)) return EXIT_LIMIT;
-  int status = !host_plugins(&h) ? 1
-               : path            ? check_file(&h, path)
-                                 : host_usage(&h, "check needs a file");
+  int status = host_plugins(&h) ? check_file(&h, path) : EXIT_REFUSED;
   status = host_finish(&h, status);
   host_done(&h);
   return status;
 }
 
-/* Without a file, check_one(NULL) reports the usage error, so that --json has
- * it as a diagnostic like any other. */
 int command_check(const Cli *cli) {
   const TextList *files = &cli->words;
-  if (!files->count) return check_one(cli, NULL);
   int worst = 0;
   for (int i = 0; i < files->count; i++) {
     int status = check_one(cli, files->items[i]);

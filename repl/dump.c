@@ -42,10 +42,8 @@ static int write_whole(Host *h, StrBuf *out, bool made) {
 }
 
 /* The status of the file that the command names. */
-static int add_file(Host *h, const char *command) {
-  const Cli *cli = h->cli;
-  if (cli->words.count != 1) return host_usage(h, "%s needs one file", command);
-  rly_status status = host_add_file(h, cli->words.items[0]);
+static int add_file(Host *h) {
+  rly_status status = host_add_file(h, h->cli->words.items[0]);
   host_report(h);
   return exit_status(status);
 }
@@ -55,7 +53,7 @@ static int add_file(Host *h, const char *command) {
  * made. */
 static int dump_named(Host *h) {
   const Cli *cli = h->cli;
-  int status = add_file(h, "dump");
+  int status = add_file(h);
   if (status) return status;
   StrBuf out;
   strbuf_init(&out, h->program->ir->mem);
@@ -67,7 +65,7 @@ static int dump_named(Host *h) {
 
 static int graph_named(Host *h) {
   const Cli *cli = h->cli;
-  int status = add_file(h, "graph");
+  int status = add_file(h);
   if (status) return status;
   const rly_function *entry;
   bool found = host_find_entry(h, &entry);

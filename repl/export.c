@@ -75,7 +75,6 @@ static bool words_fit(Host *h, const char *entry) {
 
 static int export_file(Host *h) {
   const Cli *cli = h->cli;
-  if (cli->words.count < 1) return host_usage(h, "export needs a program");
   uint64_t opset = cli->opset ? cli->opset : EXPORT_OPSET_LEAST;
   if (opset < EXPORT_OPSET_LEAST || opset > EXPORT_OPSET_MOST)
     return host_usage(h, "--opset is from %d to %d", EXPORT_OPSET_LEAST,

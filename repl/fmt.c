@@ -248,7 +248,6 @@ static int format_file(Host *h, const char *path, const PassInfo *pass) {
  * mistake before further files change. */
 static int format_files(Host *h) {
   const TextList *files = &h->cli->words;
-  if (!files->count) return host_usage(h, "fmt needs a file");
   const char *name = h->cli->relay        ? "relay"
                      : h->cli->functional ? "functional"
                      : h->cli->stateful   ? "stateful"

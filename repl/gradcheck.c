@@ -851,8 +851,6 @@ static int gradcheck(Host *h, Narrow *narrow) {
 }
 
 static int run_gradcheck(Host *h) {
-  if (h->cli->words.count != 1)
-    return host_usage(h, "rly gradcheck takes one file");
   Narrow narrow = {.written = NULL};
   ptrmap_init(&narrow.names, &h->cx->mem);
   int code = gradcheck(h, &narrow);

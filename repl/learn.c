@@ -659,8 +659,8 @@ int command_learn(const Cli *cli) {
   if (!read) {
     fputs("rly: out of memory\n", stderr);
     status = EXIT_LIMIT;
-  } else if (word && (!read_count(word, &number) || !number ||
-                      number > (uint64_t)n || cli->words.count > 1)) {
+  } else if (word &&
+             (!read_count(word, &number) || !number || number > (uint64_t)n)) {
     fprintf(stderr, "rly: learn takes a lesson's number, from 1 to %d\n", n);
     status = EXIT_REFUSED;
   } else if (word) {

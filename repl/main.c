@@ -10,6 +10,7 @@
  * says what is wrong with it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,16 @@
 
 typedef struct Command {
   const char *name, *words;
-  int bit;
+  int bit, least, most; /* how many words it needs and takes */
   int (*run)(const Cli *cli);
   const char *help;
 } Command;
 
+enum { ANY = INT_MAX };
+
 static const Command commands[] = {
-#define COMMAND(id, function, word, arguments, help) \
-  {word, arguments, IN_##id, command_##function, help},
+#define COMMAND(id, function, word, least, most, arguments, help) \
+  {word, arguments, IN_##id, least, most, command_##function, help},
 #include "repl/commands.def"
 #undef COMMAND
 };
@@ -106,6 +109,24 @@ static const Command *choose(int argc, char **argv, int *named) {
   return c ? c : find_command("run");
 }
 
+static bool words_fit(const Command *c, const TextList *words) {
+  return words->count >= c->least && words->count <= c->most;
+}
+
+/* With --json the refusal is a diagnostic as any other. */
+static int refuse_words(const Command *c, const Cli *cli) {
+  Host h;
+  if (!host_init(&h, cli)) return EXIT_LIMIT;
+  if (cli->words.count < c->least) host_usage(&h, "%s needs a file", c->name);
+  else
+    host_usage(&h, "`%s` is a word too many: rly %s%s%s",
+               cli->words.items[c->most], c->name, *c->words ? " " : "",
+               c->words);
+  int status = host_finish(&h, EXIT_REFUSED);
+  host_done(&h);
+  return status;
+}
+
 static int run_command(const rly_stack *stack, const Command *c, bool named,
                        int argc, char **argv) {
   Cli *cli = cli_new(argc);
@@ -118,6 +139,7 @@ static int run_command(const rly_stack *stack, const Command *c, bool named,
   if (!flags_parse(c->bit, c->name, argc, argv, cli)) status = EXIT_REFUSED;
   else if (cli->version) printf("rly %s\n", rly_version());
   else if (cli->help) named ? help_on(c) : help_all();
+  else if (!words_fit(c, &cli->words)) status = refuse_words(c, cli);
   else status = c->run(cli);
   free(cli);
   return status;

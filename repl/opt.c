@@ -358,7 +358,7 @@ static bool run_passes(Opt *o, Version *v) {
 static int opt_file(Opt *o) {
   const Cli *cli = o->h->cli;
   Version v;
-  if (cli->words.count != 1) return host_usage(o->h, "opt needs one file");
+  if (!cli->words.count) return host_usage(o->h, "opt needs a file");
   guard_begin(cli, "optimising");
   bool found = false;
   bool ok = version_of_file(o->h, cli->words.items[0], &v);

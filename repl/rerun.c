@@ -332,12 +332,10 @@ static int run_again(Rerun *r, const Cli *cli) {
 
 int command_watch(const Cli *cli) {
   Rerun r = {.count = 0};
-  if (cli->words.count) watch_file(&r, cli->words.items[0]);
+  watch_file(&r, cli->words.items[0]);
   if (!r.count || !r.files[0].there) {
-    fprintf(
-        stderr,
-        r.count ? "rly: there is no file %s\n" : "rly: watch needs a file%s\n",
-        r.count ? r.files[0].path : "");
+    if (r.count) fprintf(stderr, "rly: there is no file %s\n", r.files[0].path);
+    else fputs("rly: out of memory\n", stderr);
     if (r.count) free(r.files[0].path);
     return EXIT_REFUSED;
   }

@@ -32,7 +32,6 @@ static int refuse(const char *why) {
 int command_serve_docs(const Cli *cli) {
   Path server, site;
   char port[8];
-  if (cli->words.count > 1) return refuse("serve-docs takes one folder");
   if (cli->port > 65535) return refuse("a port is a number up to 65535");
   if (!found(server, "../lib/rly/rly-serve-docs", "rly-serve-docs"))
     return refuse("the server of pages, rly-serve-docs, is not here");

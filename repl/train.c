@@ -390,7 +390,6 @@ static int begin_together(Training *t) {
 
 /* A context's memory is its program's, and so is the texts'. */
 static int run_train(Host *h) {
-  if (h->cli->words.count < 1) return host_usage(h, "rly train takes a file");
   Training t = {.h = h,
                 .file = h->cli->words.items[0],
                 .lock = -1,

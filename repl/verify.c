@@ -341,7 +341,6 @@ static int verify_main(Host *h) {
               .trials = cli->trials ? cli->trials : TRIALS,
               .seed = cli->seed ? cli->seed : 1,
               .budget = cli->budget > 0 ? cli->budget : SECONDS};
-  if (!cli->words.count) return host_usage(h, "verify needs a file of rules");
   strbuf_init(&v.out, h->program->mem);
   VEC_INIT(&v.met, h->program->mem);
   bool ok = true;

@@ -206,9 +206,23 @@ gives(rly('check', '--jsno', 'x'), 1, '', qr/did you mean `--json`\?/,
 gives(rly('chekc', 'x'), 1, '',
       "rly: no command `chekc`; did you mean `check`?\n", 'a misspelt command');
 gives(rly('chekc.rly'), 1, '', qr/E0501.*chekc\.rly/, '... is no file');
+my $dot = program('1;');
 gives(rly('help', 'tset'), 1, '', qr/did you mean `test`\?/, 'nor for help');
 gives(rly('help', 'nothing'), 1, '', qr/no command `nothing`/,
       'of one that there is not');
+for ('ops add multiply', "ops $dot $dot", 'explain E0203 nope',
+     'help run check', "repl $dot", 'repl x=1', "dump $dot $dot",
+     "graph $dot $dot", "opt $dot $dot", "gradcheck $dot $dot", "lsp $dot",
+     'learn 1 2', 'serve-docs . x') {
+  my @words = split;
+  gives(rly(@words), 1, '',
+        qr/E0506\]: `\Q$words[-1]\E` is a word too many: rly/,
+        "a word too many: $_");
+}
+gives(rly($_), 1, '', qr/^error\[E0506\]: $_ needs a file/, "$_ without a file")
+    for qw(check fmt dump graph export opt verify test gradcheck train watch);
+is(json(rly('test', '--json')->{out})->{message}, 'test needs a file',
+   '... as JSON');
 gives(rly(scratch('none.rly')), 1, '', qr/E0501.*none\.rly/, 'no such file');
 gives(rly(scratch('')), 1, '', qr/E0501/, 'a directory');
 

@@ -92,8 +92,8 @@ gives(rly('learn'), 0, qr/\A> 1\. Numbers.* 0 of 3 exercises\n(?:  .*\n){16}\z/,
       '', 'without a number they are listed');
 ok(!-e scratch('state/rly/learn'), 'a pipe keeps no progress');
 for my $bad ('0', '18', 'x', '-1', '1 2', '99999999999999999999') {
-  gives(rly('learn', split / /, $bad), 1, '', qr/from 1 to 17|unknown|flag/,
-        "learn $bad");
+  gives(rly('learn', split / /, $bad), 1, '',
+        qr/from 1 to 17|unknown|flag|too many/, "learn $bad");
 }
 gives(rly({in => ":hint\n"}, 'repl'), 0, '', qr/no command `:hint`/,
       'outside of lessons there are no such commands');

@@ -405,7 +405,7 @@ is(code($c->call('textDocument/hover')), -32600, 'after it nothing is served');
 $c->tell('exit');
 is($c->end, 0, 'exit');
 
-gives(rly('lsp', 'a.rly'), 1, '', qr/takes no files/, 'a file is no text');
+gives(rly('lsp', 'a.rly'), 1, '', qr/is a word too many/, 'a file is no text');
 my $early = Lsp->start;
 is(code($early->call('textDocument/hover')), -32002, 'too early');
 $early->tell('exit');

@@ -405,7 +405,7 @@ gives(opt($small, '--passes', 'DeadCodeElimination,' x 300), 1, '',
       qr/more than 256 passes/, 'very many passes');
 gives(opt("def \@f() { \@g }\n"), 1, '', qr/p\.rly:1:12: error\[E0102\]/,
       'a program that does not check');
-gives(rly('opt'), 1, '', qr/opt needs one file/, 'no file');
+gives(rly('opt'), 1, '', qr/opt needs a file/, 'no file');
 gives(rly('opt', scratch('none.rly')), 1, '', qr/E05/, 'a file that is not');
 
 gives(opt($small, '--passes', 'FoldConstant(elemnts=4)'), 1, '',

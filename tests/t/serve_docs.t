@@ -104,7 +104,8 @@ gives(rly('serve-docs', scratch('none')), 1, '', qr/none: No such file/,
       'a folder that is not there');
 gives(rly('serve-docs', $folder, '--port', 70_000), 1, '', qr/up to 65535/,
       'a port that is none');
-gives(rly('serve-docs', 'a', 'b'), 1, '', qr/takes one folder/, 'two folders');
+gives(rly('serve-docs', 'a', 'b'), 1, '',
+      qr/`b` is a word too many/, 'two folders');
 my $taken = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1');
 gives(rly('serve-docs', $folder, '--port', $taken->sockport), 1, '',
       qr/cannot listen: Address already in use/, 'a port that is taken');

@@ -76,3 +76,9 @@ int command_find(CommandNames words, const char *text, size_t n, char **why) {
   *why = count ? say_ambiguous(words, text, n) : say_unknown(words, text, n);
   return -1;
 }
+
+const char *command_misfit(const char *args, const char *rest) {
+  bool needs = *args && *args != '[';
+  if (*rest ? *args : !needs) return NULL;
+  return needs ? args : "no words";
+}

@@ -23,4 +23,9 @@ typedef struct CommandNames {
  * caller frees, or NULL when memory ran out. */
 int command_find(CommandNames words, const char *text, size_t n, char **why);
 
+/* What the command takes, for a message that it got none of it, or words that
+ * it has no use for; NULL: `rest` may stand after its name.  `args` is what
+ * help shows: "" takes nothing, and what begins with `[` may be left out. */
+const char *command_misfit(const char *args, const char *rest);
+
 #endif

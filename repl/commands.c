@@ -380,9 +380,9 @@ static void run_help(Repl *r, const char *rest) {
 }
 
 static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
-  bool needs = *c->args && *c->args != '[';
-  if (*rest ? !*c->args : needs) {
-    repl_refuse(c->name, "takes %s", needs ? c->args : "no words");
+  const char *takes = command_misfit(c->args, rest);
+  if (takes) {
+    repl_refuse(c->name, "takes %s", takes);
     return;
   }
   bool paged = pager_begin(r->settings.pager && !r->startup);

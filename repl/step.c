@@ -110,19 +110,16 @@ static void move(Walk *w, StepMove kind, uint64_t count) {
   w->last = stop;
 }
 
-/* Reads the number in `rest`; an empty text means 1.  So is what is no number:
- * `step x` makes a step. */
-static uint64_t count_in(const char *rest) {
-  uint64_t n;
-  return *rest && read_count(rest, &n) && n ? n : 1;
+/* As many moves as `rest` says; an empty text means 1. */
+static void move_by(Walk *w, StepMove kind, const char *rest) {
+  uint64_t n = 1;
+  if (*rest && !(read_count(rest, &n) && n))
+    step_say(&w->show, "`%s` is no number of steps", rest);
+  else move(w, kind, n);
 }
 
-static void run_step(Walk *w, const char *rest) {
-  move(w, MOVE_STEP, count_in(rest));
-}
-static void run_back(Walk *w, const char *rest) {
-  move(w, MOVE_BACK, count_in(rest));
-}
+static void run_step(Walk *w, const char *rest) { move_by(w, MOVE_STEP, rest); }
+static void run_back(Walk *w, const char *rest) { move_by(w, MOVE_BACK, rest); }
 static void run_over(Walk *w, const char *rest) {
   (void)rest;
   move(w, MOVE_OVER, 1);
@@ -144,7 +141,7 @@ static void run_run(Walk *w, const char *rest) {
 static void run_goto(Walk *w, const char *rest) {
   uint64_t n, at = stepper_number(w->stepper);
   if (!read_count(rest, &n) || !n) {
-    step_say(&w->show, "goto takes the number of a step");
+    step_say(&w->show, "`%s` is the number of no step", rest);
     return;
   }
   StepStop stop = STOP_STEP;
@@ -341,7 +338,9 @@ static void command(Walk *w, char *line) {
   char *why;
   int at =
       command_find((CommandNames){"", TABLE_COUNT, name_at}, line, n, &why);
-  if (at >= 0) table[at].run(w, rest);
+  const char *takes = at >= 0 ? command_misfit(table[at].args, rest) : NULL;
+  if (takes) step_say(&w->show, "%s takes %s", table[at].name, takes);
+  else if (at >= 0) table[at].run(w, rest);
   else step_say(&w->show, "%s", why ? why : "out of memory");
   free(why);
 }

@@ -86,6 +86,9 @@ is_deeply($steps[2], {note => 'stopped after 2 steps; --steps N shows more'},
 
 # --- Bounds -----------------------------------------------------------------
 
+gives(rly('step', '--steps', $_, $fact), 1, '',
+      qr/`--steps` takes a whole number, 1 or more, not `$_`/, "$_ steps")
+    for 0, -1, 'x';
 $run = rly('step', '--steps', 3, $fact);
 is(() = $run->{out} =~ /^\d+ \w+  /mg, 3, 'a bounded number of steps');
 like($run->{out}, qr/^stopped after 3 steps; --steps N shows more\n\z/m,
@@ -149,6 +152,18 @@ is_deeply(moves(['fo', 'u', 'st 3'], $fact)->[-1], '4 operator',
 is_deeply(moves([':step 3', ':back'], $fact),
           moves(['step 3', 'back'], $fact),
           'and may have the colon of the prompt');
+
+
+# What a command has no use for is told, and nothing moves.
+is_deeply(moves([$_], $fact), ['1 global'], "no move: $_")
+    for 'step x', 'step 0', 'step -1', 'step 99999999999999999999', 'back x',
+        'over 3', 'out 7', 'run 5', 'goto', 'goto x', 'goto 0';
+like(rly({in => "$_->[0]\n"}, 'step', $fact)->{out}, qr/^$_->[1]\n\z/m, $_->[0])
+    for ['step x', '`x` is no number of steps'],
+        ['back 0', '`0` is no number of steps'],
+        ['goto x', '`x` is the number of no step'], ['goto', 'goto takes N'],
+        ['over 3', 'over takes no words'], ['show nope', 'show takes no words'],
+        ['delete', 'delete takes N'], ['print', 'print takes EXPR'];
 
 like(rly({in => "1 + )\n"}, 'step', $fact)->{err},
      qr/^<expression>:1:5: error\[E0004\].*\n    1 \| 1 \+ \)$/m,

@@ -18,9 +18,15 @@ enum { SHOWN_FIRST = 10, SHOWN_LAST = 10, COPIED_MOST = 64 << 20 };
 
 /* --- The list ------------------------------------------------------------- */
 
-static void say(const Frames *f, StrBuf *out) {
-  host_write(f->host, strbuf_text(out), out->len);
-  strbuf_done(out);
+/* Takes lines, without the end of the last one. */
+static void say(const Frames *f, StrBuf *lines) {
+  StrBuf out;
+  strbuf_init(&out, lines->mem);
+  if (f->host->cli->json) step_json_text(&out, "frames", lines);
+  else strbuf_addf(&out, "%s\n", strbuf_text(lines));
+  host_write(f->host, strbuf_text(&out), out.len);
+  strbuf_done(&out);
+  strbuf_done(lines);
 }
 
 static size_t head_length(const StrBuf *text) {
@@ -34,7 +40,7 @@ static bool alike(const StrBuf *a, const StrBuf *b) {
 }
 
 static void add_more(StrBuf *out, size_t repeated) {
-  if (repeated) strbuf_addf(out, "     ... %zu more like this\n", repeated);
+  if (repeated) strbuf_addf(out, "\n     ... %zu more like this", repeated);
 }
 
 /* Levels alike are shown once; of many the first and the last are. */
@@ -47,7 +53,7 @@ void frames_where(const Frames *f) {
   for (size_t i = 0; i < count; i++) {
     if (i == SHOWN_FIRST && count > SHOWN_FIRST + SHOWN_LAST && !repeated) {
       size_t left = count - SHOWN_FIRST - SHOWN_LAST;
-      strbuf_addf(&out, "     ... %zu more functions\n", left);
+      strbuf_addf(&out, "\n     ... %zu more functions", left);
       i += left;
     }
     strbuf_init(&now, mem);
@@ -59,13 +65,13 @@ void frames_where(const Frames *f) {
     }
     add_more(&out, repeated);
     repeated = 0;
-    strbuf_addf(&out, "%s%3zu  %s\n", i == f->level ? ">" : " ", i,
-                strbuf_text(&now));
+    strbuf_addf(&out, "%s%s%3zu  %s", out.len ? "\n" : "",
+                i == f->level ? ">" : " ", i, strbuf_text(&now));
     strbuf_done(&before);
     before = now;
   }
   add_more(&out, repeated);
-  if (!count) strbuf_add(&out, "no function is under way\n");
+  if (!count) strbuf_add(&out, "no function is under way");
   strbuf_done(&before);
   say(f, &out);
 }
@@ -76,7 +82,6 @@ static void show_level(const Frames *f) {
   strbuf_init(&out, f->host->program->ir->mem);
   strbuf_addf(&out, ">%3zu  ", f->level);
   stepper_level_print(f->stepper, f->level, true, &out);
-  strbuf_add_char(&out, '\n');
   say(f, &out);
 }
 
@@ -105,9 +110,12 @@ static void print_value(void *frames, const StepValue *v) {
   const Frames *f = frames;
   StrBuf out;
   strbuf_init(&out, f->host->program->ir->mem);
-  step_print(stepper_machine(f->stepper), &out, v, terminal_width());
+  const StepMachine *m = stepper_machine(f->stepper);
+  if (f->host->cli->json) step_print_json(m, &out, v);
+  else step_print(m, &out, v, terminal_width());
   strbuf_add_char(&out, '\n');
-  say(f, &out);
+  host_write(f->host, strbuf_text(&out), out.len);
+  strbuf_done(&out);
 }
 
 void frames_evaluate(const Frames *f, const char *text) {

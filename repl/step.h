@@ -28,6 +28,9 @@ void step_show_cells(StepShow *w);
 enum { STEPS_TEXT = 32 };
 const char *steps_text(uint64_t count, char text[STEPS_TEXT]);
 
+/* A line of JSON: {"KEY": "TEXT"}. */
+void step_json_text(StrBuf *out, const char *key, const StrBuf *text);
+
 /* A line about the steps themselves; a `note` in JSON. */
 void step_say(StepShow *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -55,6 +55,12 @@ static void end(StepShow *w, StrBuf *out) {
   strbuf_done(out);
 }
 
+void step_json_text(StrBuf *out, const char *key, const StrBuf *text) {
+  strbuf_addf(out, "{\"%s\": \"", key);
+  strbuf_add_escaped(out, strbuf_text(text), text->len);
+  strbuf_add(out, "\"}\n");
+}
+
 /* A line about the steps and none of them, so it is dim. */
 void step_say(StepShow *w, const char *format, ...) {
   StrBuf text, out;
@@ -64,10 +70,10 @@ void step_say(StepShow *w, const char *format, ...) {
   va_start(args, format);
   strbuf_addv(&text, format, args);
   va_end(args);
-  strbuf_add(&out, w->json ? "{\"note\": \"" : style(w, DIM));
-  if (w->json) strbuf_add_escaped(&out, strbuf_text(&text), text.len);
-  else strbuf_add(&out, strbuf_text(&text));
-  strbuf_addf(&out, "%s\n", w->json ? "\"}" : style(w, PLAIN));
+  if (w->json) step_json_text(&out, "note", &text);
+  else
+    strbuf_addf(&out, "%s%s%s\n", style(w, DIM), strbuf_text(&text),
+                style(w, PLAIN));
   strbuf_done(&text);
   end(w, &out);
 }
@@ -310,10 +316,13 @@ void step_show_whole(StepShow *w) {
 }
 
 void step_show_cells(StepShow *w) {
-  StrBuf out;
+  StrBuf cells, out;
+  begin(w, &cells);
   begin(w, &out);
-  stepper_cells(w->stepper, &out);
-  if (!out.len) strbuf_add(&out, "there are no cells");
-  strbuf_add_char(&out, '\n');
+  stepper_cells(w->stepper, &cells);
+  if (!cells.len) step_say(w, "there are no cells");
+  else if (w->json) step_json_text(&out, "cells", &cells);
+  else strbuf_addf(&out, "%s\n", strbuf_text(&cells));
+  strbuf_done(&cells);
   end(w, &out);
 }

@@ -219,6 +219,20 @@ like($run->{out}, qr/^  cell#1 held 1 \(int32\) and now holds 5 \(int32\)/m,
      'a write tells what was there');
 like($run->{out}, qr/^  cell#1 = 1 -> 5, cell#2 = \[2\.0\]$/m,
      'the cells, and what changed');
+# The last answer to these commands, with --json.
+sub asked {
+  my ($commands, @args) = @_;
+  my $out = rly({in => $commands}, 'step', '--json', @args)->{out};
+  return (map { json($_) } split /\n/, $out)[-1];
+}
+like(asked("run\ncells\n", '-e', $cells)->{cells},
+     qr/^cell#1 = .*\ncell#2 = [^\n]*\z/, 'with --json cells are JSON');
+is_deeply(asked("cells\n", $fact), {note => 'there are no cells'}, '... none');
+like(asked("step 3\n$_\n", $fact)->{frames}, qr/^>  [01]  \@fact at /,
+     "... $_")
+    for qw(where up);
+is_deeply(asked("step 3\n%n + 1\n", $fact),
+          {dtype => 'int32', shape => [], data => [3]}, '... a value');
 $run = rly({in => "run\nback 3\ncells\nback 5\ncells\nrun\n"}, 'step', '-e',
            $cells);
 like($run->{out}, qr/^cell#1 = 5\n.*^cell#1 = 1\n.*^ref\(5\)$/ms,

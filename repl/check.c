@@ -8,7 +8,10 @@
  * With --types, --effects or --json the definitions of the user's texts follow,
  * in the order of the text.  The library's are left out: only those that a
  * program uses are linked, so they would make the list depend on that.
- * --tail-calls adds a line for each recursive call. */
+ * --tail-calls adds a line for each recursive call; as JSON they come before
+ * the definitions, with which that output ends. */
+#include <string.h>
+
 #include "lib/inside.h"
 #include "repl/cli.h"
 #include "repl/guard.h"
@@ -70,40 +73,72 @@ static void print_definitions(Host *h) {
   strbuf_done(&out);
 }
 
+/* What becomes of the frame, as a word for tools and as a sentence. */
+static const struct {
+  const char *word, *sentence;
+} tails[] = {
+    [TAIL_END] = {"tail", "a tail call, constant stack"},
+    [TAIL_CONS] = {"constructor", "the last field of a result, constant stack"},
+    [TAIL_INNER] = {"inner", "a tail call of a `fn` that others call"},
+    [TAIL_BEFORE] = {"frame", "a frame each"},
+};
+
 /* `FILE:LINE:COLUMN: @f calls @g: ` and what becomes of the frame. */
-static void print_tail_call(Host *h, const TailCall *c, StrBuf *out) {
-  Place at = sources_place(h->program->ir->sources, c->at);
-  if (!at.file) return;
-  strbuf_addf(out, "%s:%u:%u: %s%scalls %s: ", at.file->path, at.line,
-              at.column, c->caller, *c->caller ? " " : "", c->callee);
-  Place waits = sources_place(h->program->ir->sources, c->waits);
-  switch (c->kind) {
-    case TAIL_END: strbuf_add(out, "a tail call, constant stack\n"); break;
-    case TAIL_CONS:
-      strbuf_add(out, "the last field of a result, constant stack\n");
-      break;
-    case TAIL_INNER:
-      strbuf_add(out, "a tail call of a `fn` that others call\n");
-      break;
-    case TAIL_BEFORE:
-      strbuf_addf(out, "a frame each, %s waits", c->between);
-      if (waits.file) strbuf_addf(out, " (%u:%u)", waits.line, waits.column);
-      strbuf_add_char(out, '\n');
-      break;
+static void print_tail_call(const TailCall *c, Place at, Place waits,
+                            StrBuf *out) {
+  strbuf_addf(out, "%s:%u:%u: %s%scalls %s: %s", at.file->path, at.line,
+              at.column, c->caller, *c->caller ? " " : "", c->callee,
+              tails[c->kind].sentence);
+  if (c->kind == TAIL_BEFORE) strbuf_addf(out, ", %s waits", c->between);
+  if (c->kind == TAIL_BEFORE && waits.file)
+    strbuf_addf(out, " (%u:%u)", waits.line, waits.column);
+  strbuf_add_char(out, '\n');
+}
+
+/* One object of the array `tail_calls`. */
+static void json_tail_call(const TailCall *c, Place at, Place waits,
+                           StrBuf *out) {
+  strbuf_add(out, "{\"file\": \"");
+  strbuf_add_escaped(out, at.file->path, strlen(at.file->path));
+  strbuf_addf(out,
+              "\", \"line\": %u, \"column\": %u, \"caller\": \"%s\", "
+              "\"callee\": \"%s\", \"kind\": \"%s\", \"waits\": ",
+              at.line, at.column, c->caller, c->callee, tails[c->kind].word);
+  if (c->kind == TAIL_BEFORE) {
+    strbuf_add(out, "{\"what\": \"");
+    strbuf_add_escaped(out, c->between, strlen(c->between));
+    strbuf_add_char(out, '"');
+    if (waits.file)
+      strbuf_addf(out, ", \"line\": %u, \"column\": %u", waits.line,
+                  waits.column);
+    strbuf_add_char(out, '}');
+  } else {
+    strbuf_add(out, "null");
   }
+  strbuf_add_char(out, '}');
 }
 
 static void print_tail_calls(Host *h) {
   Program *p = h->program->ir;
+  bool json = h->cli->json, first = true;
   StrBuf out;
   Arena arena;
   TailCalls calls;
   strbuf_init(&out, p->mem);
   arena_init(&arena, p->mem);
   VEC_INIT(&calls, p->mem);
+  if (json) strbuf_add(&out, "{\"tail_calls\": [");
   if (tail_calls(p, h->program->newest, &arena, &calls))
-    for (size_t i = 0; i < calls.len; i++)
-      print_tail_call(h, &calls.data[i], &out);
+    for (size_t i = 0; i < calls.len; i++) {
+      const TailCall *c = &calls.data[i];
+      Place at = sources_place(p->sources, c->at);
+      Place waits = sources_place(p->sources, c->waits);
+      if (!at.file) continue;
+      if (json && !first) strbuf_add(&out, ", ");
+      (json ? json_tail_call : print_tail_call)(c, at, waits, &out);
+      first = false;
+    }
+  if (json) strbuf_add(&out, "]}\n");
   if (!mem_exhausted(p->mem)) host_write(h, strbuf_text(&out), out.len);
   VEC_DONE(&calls);
   arena_done(&arena);
@@ -119,9 +154,11 @@ static int check_guarded(Host *h, const char *path) {
       !unit_is_static(h->program->ir, h->program->newest))
     status = RLY_REFUSED;
   host_report(h);
-  if (status == RLY_OK && (h->cli->types || h->cli->effects || h->cli->json))
-    print_definitions(h);
-  if (status == RLY_OK && h->cli->tail_calls) print_tail_calls(h);
+  const Cli *cli = h->cli;
+  bool listed = cli->types || cli->effects || cli->json;
+  if (status == RLY_OK && cli->tail_calls && cli->json) print_tail_calls(h);
+  if (status == RLY_OK && listed) print_definitions(h);
+  if (status == RLY_OK && cli->tail_calls && !cli->json) print_tail_calls(h);
   if (mem_exhausted(h->program->mem)) return host_out_of_memory(h);
   return exit_status(status);
 }

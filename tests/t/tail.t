@@ -94,6 +94,14 @@ my $placed = "def \@f(%n: int32) -> int32 {\n  1 +\n    \@f(%n)\n}\n";
 gives(rly('check', '--tail-calls', spew($path, $placed)), 0,
       "$path:3:5: \@f calls \@f: a frame each, `add` waits (2:3)\n", '',
       'the places');
+my ($calls, $ends) = map { json($_) } split /\n/,
+    rly('check', '--json', '--tail-calls', $path)->{out};
+is_deeply($calls->{tail_calls},
+          [{file => $path, line => 3, column => 5, caller => '@f',
+            callee => '@f', kind => 'frame',
+            waits => {what => '`add`', line => 2, column => 3}}],
+          'the same as JSON');
+is($ends->{definitions}[0]{name}, '@f', '... which ends with the definitions');
 gives(rly('check', '--tail-calls', spew($path, "def \@f() { 1 }\n\@f();\n")), 0,
       '', '', 'no recursion, nothing to say');
 gives(rly('check', '--tail-calls', spew($path, "def \@f( { 1 }\n")), 1, '',

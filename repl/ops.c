@@ -132,19 +132,40 @@ static int print_json(const Cli *cli) {
 
 /* --- Operators of a text, and of plugins ---------------------------------- */
 
-static void print_own(Host *h, const Item *item) {
-  char name[256];
-  DefinitionText d;
-  StrBuf out;
-  snprintf(name, sizeof name, "@%s", item->name->text);
-  if (!program_definition(h->program, name, &d)) return;
-  strbuf_init(&out, h->program->mem);
-  definition_print_head(&out, &d);
-  strbuf_add_char(&out, '\n');
-  doc_print(&out, &d, "  ");
-  program_print_rules(h->program, &out, name, "  ");
-  host_write(h, strbuf_text(&out), out.len);
-  strbuf_done(&out);
+typedef void PutOwn(Host *h, const DefinitionText *d, const char *name,
+                    StrBuf *out);
+
+static void put_own(Host *h, const DefinitionText *d, const char *name,
+                    StrBuf *out) {
+  definition_print_head(out, d);
+  strbuf_add_char(out, '\n');
+  doc_print(out, d, "  ");
+  program_print_rules(h->program, out, name, "  ");
+}
+
+/* `, "key": "..."`, without the end of the last line; empties `text`. */
+static void add_lines(StrBuf *out, const char *key, StrBuf *text) {
+  if (text->len && text->data[text->len - 1] == '\n') text->len--;
+  strbuf_addf(out, ", \"%s\": \"", key);
+  strbuf_add_escaped(out, strbuf_text(text), text->len);
+  strbuf_add_char(out, '"');
+  VEC_CLEAR(text);
+}
+
+/* An object to a line; its texts are those that stand without --json. */
+static void put_own_json(Host *h, const DefinitionText *d, const char *name,
+                         StrBuf *out) {
+  StrBuf text;
+  strbuf_init(&text, out->mem);
+  strbuf_addf(out, "%s{\"name\": \"%s\"", out->len > 1 ? ",\n" : "", name);
+  definition_print_head(&text, d);
+  add_lines(out, "definition", &text);
+  doc_print(&text, d, "");
+  add_lines(out, "doc", &text);
+  program_print_rules(h->program, &text, name, "");
+  add_lines(out, "rules", &text);
+  strbuf_add_char(out, '}');
+  strbuf_done(&text);
 }
 
 static bool is_file(const char *word) {
@@ -152,15 +173,18 @@ static bool is_file(const char *word) {
   return n > 4 && !strcmp(word + n - 4, ".rly");
 }
 
-/* Prints the unit's operators, or where `name` is not NULL the one of that
- * name; gives how many were printed. */
-static int print_own_of(Host *h, const Unit *u, const char *name) {
+/* Adds the unit's operators, or where `name` is not NULL the one of that name;
+ * gives how many were added. */
+static int put_own_of(Host *h, const Unit *u, const char *name, StrBuf *out) {
+  PutOwn *put = h->cli->json ? put_own_json : put_own;
   int n = 0;
   for (int i = 0; i < u->item_count; i++) {
     const Item *item = &u->items[i];
     if (item->kind != ITEM_DEF || !item->own) continue;
     if (name && strcmp(name, item->name->text)) continue;
-    print_own(h, item);
+    DefinitionText d;
+    const char *own = arena_printf(&h->program->arena, "@%s", item->name->text);
+    if (own && program_definition(h->program, own, &d)) put(h, &d, own, out);
     n++;
   }
   return n;
@@ -173,16 +197,23 @@ static int list_own(Host *h) {
   const char *word = cli->words.count ? cli->words.items[0] : NULL;
   bool file = word && is_file(word);
   int found = 0;
+  StrBuf out;
+  strbuf_init(&out, h->program->mem);
+  if (cli->json) strbuf_add_char(&out, '[');
   if (file) {
     Unit *u = program_parse_file(h->program, word);
     found = u && unit_check(h->program->ir, u);
-    if (found) print_own_of(h, u, NULL);
+    if (found) put_own_of(h, u, NULL, &out);
   } else {
     for (Unit *u = h->program->ir->units; u; u = u->next)
       if (!u->source->library)
-        found += print_own_of(h, u, word ? word + (*word == '@') : NULL);
+        found += put_own_of(h, u, word ? word + (*word == '@') : NULL, &out);
     if (!found && word) fprintf(stderr, "rly: no plugin has `%s`\n", word);
   }
+  if (cli->json) strbuf_add(&out, "]\n");
+  if (found && !mem_exhausted(out.mem))
+    host_write(h, strbuf_text(&out), out.len);
+  strbuf_done(&out);
   host_report(h);
   return found ? 0 : EXIT_REFUSED;
 }

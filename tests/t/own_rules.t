@@ -220,4 +220,19 @@ gives(rly('check', @with, $tick), 1, '',
 gives(rly('check', $tick), 1, '', qr/there is no operator `\@tick`.*--plugin/s,
       'without the plugin there is no such operator');
 
+# --- The operators listed ----------------------------------------------------
+
+my $listed = json(rly('ops', '--json', $own)->{out});
+is_deeply([map { $_->{name} } @$listed], [qw(@swish @twice @steps @told)],
+          'rly ops FILE --json lists them');
+is($listed->[1]{definition},
+   'op @twice(%x: float32) -> float32 = { @doubled(%x) }', '... as defined');
+is($listed->[1]{doc}, 'A number twice, by way of a function.', '... their docs');
+like($listed->[0]{rules},
+     qr/^gradient \@swish.*^rule \@fuse.*^rule \@double/ms, '... and rules');
+my $none = spew(scratch('none.rly'), '1;');
+is_deeply(json(rly('ops', '--json', $none)->{out}), [], 'a file without any');
+gives(rly('ops', '--json', spew(scratch('bad.rly'), '1 +')), 1,
+      qr/^\{"severity": "error", \N*\n\z/, '', 'one that does not check');
+
 done_testing;

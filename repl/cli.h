@@ -152,6 +152,8 @@ Cli *cli_new(int argc);
  * printing a usage error. */
 bool flags_parse(int command, const char *name, int argc, char **argv,
                  Cli *cli);
+/* Is a flag given without another one that it needs?  `why` then says so. */
+bool flags_lack(int command, const Cli *cli, char *why, size_t size);
 /* The flags of a command, for help texts. */
 void flags_print(FILE *out, int command);
 /* What a usage means, from a column on: beside a usage that took `printed`

@@ -297,13 +297,37 @@ static bool unknown_flag(int command, const char *name, const char *word) {
   return false;
 }
 
+/* A count that was given as 0 is as one that was not. */
+static bool is_given(const Flag *f, const Cli *cli) {
+  const void *at = (const char *)cli + f->field;
+  switch (f->kind) {
+    case SET: return *(const bool *)at;
+    case LEVEL:
+    case TEXT:
+    case FUNCTION: return *(const char *const *)at != NULL;
+    case LIST: return ((const TextList *)at)->count > 0;
+    case WORD:
+    case LAST_WORD:
+    case THREADS: return *(const int *)at != 0;
+    case SECONDS:
+    case NUMBER:
+    case LIMIT_SECONDS: return *(const double *)at > 0;
+    case LIMIT_BYTES: return *(const size_t *)at != 0;
+    case COUNT:
+    case POSITIVE:
+    case COUNT32:
+    case POSITIVE32:
+    case LIMIT_COUNT: return *(const uint64_t *)at != 0;
+  }
+  return false;
+}
+
 /* A flag with a text, a file name or a WORD may be given once, since the first
  * of two values would be lost silently.  Other flags are settings, of which the
  * last one counts. */
 static bool is_there(const Flag *f, const Cli *cli) {
-  const void *at = (const char *)cli + f->field;
-  if (f->kind == WORD) return *(const int *)at != 0;
-  return (f->kind == TEXT || f->kind == FUNCTION) && *(const char *const *)at;
+  bool once = f->kind == WORD || f->kind == TEXT || f->kind == FUNCTION;
+  return once && is_given(f, cli);
 }
 
 /* Reads the flag at argv[*i] and moves *i past its value. */
@@ -346,6 +370,36 @@ bool flags_parse(int command, const char *name, int argc, char **argv,
     }
   }
   return true;
+}
+
+/* Flags that say more about another one, and nothing without it. */
+static const struct {
+  int commands;
+  const char *flag, *with, * or ; /* `or` NULL: there is no other choice */
+} needs[] = {
+    {IN_OPT | IN_CHECK | IN_DUMP, "--entry", "--bind", "--bind-shape"},
+    {IN_OPT, "--trial-timeout", "--reduce", NULL},
+    {IN_OPT, "--rule", "--rules", NULL},
+    {IN_OPT, "--saturate", "--rules", NULL},
+    {IN_OPT, "--cost", "--saturate", NULL},
+};
+
+static bool has(int command, const Cli *cli, const char *text) {
+  const char *value;
+  return text && is_given(find_flag(command, text, &value), cli);
+}
+
+bool flags_lack(int command, const Cli *cli, char *why, size_t size) {
+  for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+    const char *with = needs[i].with, * or = needs[i].or ;
+    if (!(needs[i].commands & command) || !has(command, cli, needs[i].flag) ||
+        has(command, cli, with) || has(command, cli, or))
+      continue;
+    snprintf(why, size, "%s needs %s%s%s", needs[i].flag, with,
+             or ? " or " : "", or ? or : "");
+    return true;
+  }
+  return false;
 }
 
 void help_print(FILE *out, int printed, int column, const char *help) {

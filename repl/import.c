@@ -425,6 +425,10 @@ static void print_tallies(Tests *t) {
 static int import_tests(Host *h) {
   const TextList *dirs = &h->cli->words;
   if (!dirs->count) return host_usage(h, "--test needs directories");
+  if (h->cli->output_path || h->cli->stateful || h->cli->state.count)
+    return host_usage(h,
+                      "--test writes no program: without -o, --stateful "
+                      "and --state");
   Tests t = {.cli = h->cli, .h = h};
   arena_init(&t.arena, &h->cx->mem);
   VEC_INIT(&t.tallies, &h->cx->mem);

@@ -109,20 +109,25 @@ static const Command *choose(int argc, char **argv, int *named) {
   return c ? c : find_command("run");
 }
 
-static bool words_fit(const Command *c, const TextList *words) {
-  return words->count >= c->least && words->count <= c->most;
+/* Do the command's words and flags make sense together?  `why` says what does
+ * not. */
+static bool fits(const Command *c, const Cli *cli, char *why, size_t size) {
+  int count = cli->words.count;
+  if (count >= c->least && count <= c->most)
+    return !flags_lack(c->bit, cli, why, size);
+  if (count < c->least) snprintf(why, size, "%s needs a file", c->name);
+  else
+    snprintf(why, size, "`%.500s` is a word too many: rly %s%s%s",
+             cli->words.items[c->most], c->name, *c->words ? " " : "",
+             c->words);
+  return false;
 }
 
 /* With --json the refusal is a diagnostic as any other. */
-static int refuse_words(const Command *c, const Cli *cli) {
+static int refuse(const Cli *cli, const char *why) {
   Host h;
   if (!host_init(&h, cli)) return EXIT_LIMIT;
-  if (cli->words.count < c->least) host_usage(&h, "%s needs a file", c->name);
-  else
-    host_usage(&h, "`%s` is a word too many: rly %s%s%s",
-               cli->words.items[c->most], c->name, *c->words ? " " : "",
-               c->words);
-  int status = host_finish(&h, EXIT_REFUSED);
+  int status = host_finish(&h, host_usage(&h, "%s", why));
   host_done(&h);
   return status;
 }
@@ -136,10 +141,11 @@ static int run_command(const rly_stack *stack, const Command *c, bool named,
   }
   cli->limits.stack = stack;
   int status = 0;
+  char why[800];
   if (!flags_parse(c->bit, c->name, argc, argv, cli)) status = EXIT_REFUSED;
   else if (cli->version) printf("rly %s\n", rly_version());
   else if (cli->help) named ? help_on(c) : help_all();
-  else if (!words_fit(c, &cli->words)) status = refuse_words(c, cli);
+  else if (!fits(c, cli, why, sizeof why)) status = refuse(cli, why);
   else status = c->run(cli);
   free(cli);
   return status;

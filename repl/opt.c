@@ -143,8 +143,6 @@ static const char *find_clash(const Cli *cli) {
     return "--safe runs no commands: --exec";
   if (cli->limits.safe && cli->reduce)
     return "--safe runs no commands: --reduce";
-  if (cli->saturate && !cli->rules.count)
-    return "--saturate needs rules: --rules FILE";
   if (cli->json &&
       (cli->print_before || cli->print_after || cli->print_changed))
     return "--json has the text in it: without --print-before, --print-after "
@@ -152,10 +150,6 @@ static const char *find_clash(const Cli *cli) {
   if ((cli->html || cli->rewrites) && (cli->reduce || cli->bisect))
     return "--html and --rewrites show what passes change: without --reduce "
            "and --bisect";
-  if (cli->cost && !cli->saturate)
-    return "--cost chooses what --saturate compares: it needs --saturate";
-  if (cli->rule.count && !cli->rules.count)
-    return "--rule needs the file of the rule: --rules FILE";
   return NULL;
 }
 

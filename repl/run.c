@@ -363,6 +363,8 @@ static int run_interactive(Host *h, const rly_function *entry, bool whole,
 static int run_program(Host *h) {
   const rly_function *entry;
   int args;
+  if (h->cli->startup && !h->cli->interactive)
+    return host_usage(h, "--startup is read before a prompt: it needs -i");
   rly_status status = host_add_program(h, &args);
   if (status == RLY_OK && !host_find_entry(h, &entry)) status = RLY_REFUSED;
   bool whole = status == RLY_OK;

@@ -422,7 +422,6 @@ int command_train(const Cli *cli) {
   if (!filled.epochs) filled.epochs = 10;
   if (!filled.shards) filled.shards = 1;
   if (!filled.keep) filled.keep = 2;
-  if (!filled.epoch_steps) filled.epoch_steps = 100;
   heap_in_huge_pages();
   return host_run(&filled, run_train);
 }

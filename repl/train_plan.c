@@ -120,6 +120,11 @@ static int find_examples(Plan *p) {
   if (p->batch && p->data)
     return host_usage(p->t->h, "%s has `@batch` and `@data`: which is meant?",
                       p->t->file);
+  if (p->cli->epoch_steps && !p->batch)
+    return host_usage(p->t->h,
+                      "--epoch-steps counts what `@batch` draws, and %s has "
+                      "none",
+                      p->t->file);
   if (p->batch && p->cli->validate > 0)
     return host_usage(p->t->h,
                       "--validate holds a part of the data out, but `@batch` "

@@ -166,6 +166,11 @@ static void put_counts(Plan *p, const char *from) {
   strbuf_add(out, p->inputs == 1 ? ",) }\n" : ") }\n");
 }
 
+/* Of an epoch whose examples are drawn. */
+static unsigned long long epoch_steps(const Cli *cli) {
+  return cli->epoch_steps ? cli->epoch_steps : 100;
+}
+
 /* What the examples of a step are made from: drawn ones, or the rows that come
  * in the order of the epoch; and how many they are. */
 static void put_batches(Plan *p) {
@@ -173,7 +178,7 @@ static void put_batches(Plan *p) {
   unsigned long long size = p->size;
   if (p->batch) {
     strbuf_addf(out, "def @train.per_epoch() -> int32 { %llu }\n",
-                (unsigned long long)p->cli->epoch_steps);
+                epoch_steps(p->cli));
     strbuf_add(out,
                "def @train.batch(%step: int32) {\n"
                "  let %key = @subkey(@subkey(@train.key, 1), %step);\n  ");
@@ -539,9 +544,7 @@ static void put_settings(Plan *p) {
               cli->optimizer ? cli->optimizer : "adam", p->lr, p->schedule);
   strbuf_addf(out, " --warm-up %llu --clip %.17g --validate %.17g",
               (unsigned long long)cli->warm_up, cli->clip, cli->validate);
-  if (p->batch)
-    strbuf_addf(out, " --epoch-steps %llu",
-                (unsigned long long)cli->epoch_steps);
+  if (p->batch) strbuf_addf(out, " --epoch-steps %llu", epoch_steps(cli));
   if (!schedule || schedule->total)
     strbuf_addf(out, " --epochs %llu", (unsigned long long)p->epochs);
 }

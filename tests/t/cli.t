@@ -221,6 +221,25 @@ for ('ops add multiply', "ops $dot $dot", 'explain E0203 nope',
 }
 gives(rly($_), 1, '', qr/^error\[E0506\]: $_ needs a file/, "$_ without a file")
     for qw(check fmt dump graph export opt verify test gradcheck train watch);
+# A flag that says more about another one is refused without it.
+for (['check', $dot, '--entry f', '--entry needs --bind or --bind-shape'],
+     ['dump', $dot, '--entry f', '--entry needs --bind or --bind-shape'],
+     ['opt', $dot, '--entry f', '--entry needs --bind or --bind-shape'],
+     ['opt', $dot, '--trial-timeout 3', '--trial-timeout needs --reduce'],
+     ['opt', $dot, '--cost rows', '--cost needs --saturate'],
+     ['import', '.', '--test -o z', '--test writes no program'],
+     ['run', $dot, '--startup x', '--startup .* needs -i'],
+     ['train', program("def \@init(%k: Tensor[(2), uint64]) { 1f }\n"
+                       . "def \@data() { ([[1f]],) }\n"
+                       . "def \@loss(%w: float32, %x: Tensor[(?, 1), float32])"
+                       . " { %w * sum(%x) }\n"),
+      '--epoch-steps 3', '--epoch-steps counts what `\@batch` draws']) {
+  my ($command, $file, $flags, $why) = @$_;
+  gives(rly($command, $file, split / /, $flags), 1, '', qr/E0506\]: $why/,
+        "$command $flags");
+}
+gives(rly('serve-docs', '--timeout', 1), 1, '',
+      qr/this command does not take `--timeout`/, 'serve-docs --timeout');
 is(json(rly('test', '--json')->{out})->{message}, 'test needs a file',
    '... as JSON');
 gives(rly(scratch('none.rly')), 1, '', qr/E0501.*none\.rly/, 'no such file');

@@ -227,7 +227,8 @@ is_deeply([map { $_->{name} } @$listed], [qw(@swish @twice @steps @told)],
           'rly ops FILE --json lists them');
 is($listed->[1]{definition},
    'op @twice(%x: float32) -> float32 = { @doubled(%x) }', '... as defined');
-is($listed->[1]{doc}, 'A number twice, by way of a function.', '... their docs');
+is($listed->[1]{doc}, 'A number twice, by way of a function.',
+   '... their docs');
 like($listed->[0]{rules},
      qr/^gradient \@swish.*^rule \@fuse.*^rule \@double/ms, '... and rules');
 my $none = spew(scratch('none.rly'), '1;');

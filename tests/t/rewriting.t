@@ -163,7 +163,7 @@ gives(rly('opt', $p, '--rules', $rules, '--rule', '@plus_zero'), 0, $made, '',
 gives(rly('opt', $p, '--rules', $rules, '--rule', 'plus_zer'), 1, '',
       qr/no rule `\@plus_zer`.*\n.*did you mean `\@plus_zero`\?/,
       'a rule that is not there');
-gives(rly('opt', $p, '--rule', 'plus_zero'), 1, '', qr/needs the file/,
+gives(rly('opt', $p, '--rule', 'plus_zero'), 1, '', qr/--rule needs --rules/,
       'without its file');
 gives(rly('opt', $p, '--rules', scratch('none.rly')), 1, '', qr/E0501/,
       'a file that is not there');

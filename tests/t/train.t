@@ -362,7 +362,8 @@ for my $input (sort keys %inputs) {
       . " { %w * mean(%x) }\n$text";
   } '1f', '2f';
   my ($begun, $other) = map { spew(scratch("inputs$_.rly"), $values[$_]) } 0, 1;
-  my @kept = ('-o', scratch("inputs-$input"), '--epoch-steps', 1);
+  my @kept = ('-o', scratch("inputs-$input"));
+  push @kept, '--epoch-steps', 1 if $inputs{$input} =~ /\@batch/;
   rly('train', $begun, '--epochs', 1, @kept);
   gives(rly('train', $begun, '--epochs', 2, @kept, '--resume', 'w=3'), 0,
         qr/^goes on after step 1 of 2$/m, '', "$input that is the same");

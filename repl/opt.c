@@ -20,13 +20,23 @@
 
 /* --- Flags ---------------------------------------------------------------- */
 
-/* "all", or the name of one; true when it is in order. */
+static bool prints(const OptPass *pass, bool all, const PassInfo *one) {
+  return all || (one && !pass->exec && one == pass->call.pass);
+}
+
+/* "all", or the name of one that runs; true when it is in order. */
 static bool read_print(Opt *o, const char *name, bool *all,
                        const PassInfo **one) {
   if (!name) return true;
   *all = strcmp(name, "all") == 0;
   *one = *all ? NULL : named_pass(o->h, name);
-  return *all || *one;
+  bool runs = *all;
+  for (int i = 0; *one && i < o->count; i++)
+    runs |= prints(&o->passes[i], false, *one);
+  if (*one && !runs)
+    host_usage(o->h, "`%s` does not run here; --dump-pipeline says what does",
+               name);
+  return runs;
 }
 
 /* --- Rules ---------------------------------------------------------------- */
@@ -185,10 +195,6 @@ static void put_version(Opt *o, const Version *v) {
   version_print(v, &text);
   strbuf_add_len(&o->out, strbuf_text(&text), text.len);
   strbuf_done(&text);
-}
-
-static bool prints(const OptPass *pass, bool all, const PassInfo *one) {
-  return all || (one && !pass->exec && one == pass->call.pass);
 }
 
 static void put_json_text(StrBuf *out, const StrBuf *text) {

@@ -399,6 +399,9 @@ gives(opt($small, '--passes', 'FirstOrder'), 1, '',
       'part of a name');
 is(opt($small, '--passes', 'Gradient')->{out},
    opt($small, '--passes', 'FirstOrderGradient')->{out}, 'a second name');
+gives(opt($small, $_, 'FoldConstant', '--passes', 'DeadCodeElimination'), 1, '',
+      qr/E0506.*`FoldConstant` does not run here/, "$_ of a pass that does not")
+    for '--print-before', '--print-after';
 gives(opt($small, '--print-after', 'zzz'), 1, '', qr/no pass `zzz`/,
       'nothing is printed after no pass');
 gives(opt($small, '--passes', 'DeadCodeElimination,' x 300), 1, '',

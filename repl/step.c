@@ -159,6 +159,15 @@ static void run_goto(Walk *w, const char *rest) {
 
 /* --- Breakpoints and folding -------------------------------------------- */
 
+/* The function of a breakpoint at one that is defined nowhere; "": it is. */
+enum { BREAK_NAME = 256 };
+static const char *break_lacks(Host *h, const char *where,
+                               char name[BREAK_NAME]) {
+  snprintf(name, BREAK_NAME, "%.*s", (int)strcspn(where, " "), where);
+  if (*name != '@' || program_definition(h->program, name, NULL)) *name = '\0';
+  return name;
+}
+
 static void list_breaks(Walk *w) {
   const char *text;
   size_t n = 1;
@@ -169,8 +178,11 @@ static void list_breaks(Walk *w) {
 
 /* The text is kept by the stepper and shown as it was written. */
 static void run_break(Walk *w, const char *rest) {
+  char name[BREAK_NAME];
   if (!*rest) {
     list_breaks(w);
+  } else if (*break_lacks(w->host, rest, name)) {
+    step_say(&w->show, "there is no `%s`", name);
   } else if (!stepper_break(w->stepper, rest)) {
     step_say(&w->show,
              "`%s` is no %%name, @name, operator, (shape), nan or "
@@ -474,7 +486,12 @@ static bool take_flags(Walk *w, const Cli *cli) {
                cli->fold);
     return false;
   }
+  char name[BREAK_NAME];
   for (int i = 0; i < cli->breaks.count; i++) {
+    if (*break_lacks(w->host, cli->breaks.items[i], name)) {
+      host_usage(w->host, "--break: there is no `%s`", name);
+      return false;
+    }
     if (stepper_break(w->stepper, cli->breaks.items[i])) continue;
     host_usage(w->host,
                "`%s` is no %%name, @name, operator, (shape), nan or FILE:LINE",
@@ -624,6 +641,9 @@ void step_run_break(Repl *r, const char *where) {
     free(text);
     return;
   }
+  char name[BREAK_NAME];
+  if (*break_lacks(r->host, where, name))
+    repl_say(r, "there is no `%s` yet\n", name);
   r->breaks[r->break_count++] = text;
 }
 

@@ -192,6 +192,16 @@ like(rly({in => "break foo\nbreak add\nbreak\ndelete 1\nbreak\n"}, 'step',
      qr/^`foo` is no .*^1  add\n.*^there are no breakpoints\n/ms,
      'breakpoints are listed and deleted');
 
+gives(rly('step', '--break', $_, $fact), 1, '',
+      qr/E0506.*--break: there is no `\@nope`/, "a breakpoint at nothing: $_")
+    for '@nope', '@nope if True';
+like(rly({in => "break \@nope\nbreak\n"}, 'step', $fact)->{out},
+     qr/^there is no `\@nope`\nthere are no breakpoints\n/m, '... a command');
+my $later = ":break \@nope\ndef \@nope() { 1 }\n\@nope()\n";
+like(rly({in => $later}, 'repl')->{out},
+     qr/^there is no `\@nope` yet\n.*^stopped: breakpoint \@nope\n/ms,
+     'at the prompt it may be defined later');
+
 # --- Folding ----------------------------------------------------------------
 
 $run = rly('step', '--fold', 'names,arithmetic', $fact);

@@ -148,6 +148,9 @@ void limits_plain(rly_options *o);
 /* A command line of `argc` words, still to be read; free() it.  NULL when
  * memory runs out. */
 Cli *cli_new(int argc);
+/* How many words at the beginning are flags and their values, whoever takes
+ * them. */
+int flags_before(int argc, char **argv);
 /* Fills `cli` from the words after the command's name.  Returns false after
  * printing a usage error. */
 bool flags_parse(int command, const char *name, int argc, char **argv,

@@ -357,6 +357,16 @@ static bool is_flag(const char *word) {
   return word[0] == '-' && word[1] && strchr("0123456789.", word[1]) == NULL;
 }
 
+int flags_before(int argc, char **argv) {
+  int i = 0;
+  while (i < argc && is_flag(argv[i]) && strcmp(argv[i], "--")) {
+    const char *value;
+    const Flag *f = find_flag(IN_ALL, argv[i++], &value);
+    if (f && f->value && !value) i++;
+  }
+  return i < argc ? i : argc;
+}
+
 bool flags_parse(int command, const char *name, int argc, char **argv,
                  Cli *cli) {
   bool only_words = false;

@@ -5,9 +5,10 @@
  *   rly                the prompt, or the script on stdin (rly run decides)
  *   rly -e 'ITEMS'     rly run -e
  *
- * A first word that is neither a command nor an existing file but resembles a
- * command is taken for a misspelt one; anything else is a file, and `rly run`
- * says what is wrong with it. */
+ * Flags may stand before the command's word, too.  A first word that is neither
+ * a command nor an existing file but resembles a command is taken for a
+ * misspelt one; anything else is a file, and `rly run` says what is wrong with
+ * it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -99,14 +100,22 @@ static bool is_misspelt(const char *word) {
          access(word, F_OK);
 }
 
-/* The command that the first words name, and how many words that takes; NULL:
- * the first word is a misspelt command. */
-static const Command *choose(int argc, char **argv, int *named) {
-  *named = 0;
-  const Command *c = argc ? find_command(argv[0]) : NULL;
+/* The command that the first word names which is no flag; NULL: that is a
+ * misspelt one.  A word that names a command is taken out, so that the flags
+ * before it and the words after it are all that is left. */
+static const Command *choose(int *argc, char **argv, bool *named) {
+  int at = flags_before(*argc, argv);
+  const char *word = at < *argc ? argv[at] : NULL;
+  const Command *c = word ? find_command(word) : NULL;
   *named = c != NULL;
-  if (!c && argc && is_misspelt(argv[0])) return NULL;
-  return c ? c : find_command("run");
+  if (!c && word && is_misspelt(word)) {
+    say_no_command(word);
+    return NULL;
+  }
+  if (!c) return find_command("run");
+  (*argc)--;
+  memmove(argv + at, argv + at + 1, (size_t)(*argc - at) * sizeof *argv);
+  return c;
 }
 
 /* Do the command's words and flags make sense together?  `why` says what does
@@ -164,6 +173,7 @@ static bool choose_instruction_set(void) {
   return false;
 }
 
+/* Those after the program's name. */
 typedef struct Words {
   int argc;
   char **argv;
@@ -172,12 +182,9 @@ typedef struct Words {
 
 static void run_words(const rly_stack *stack, void *data) {
   Words *w = data;
-  int named;
-  const Command *c = choose(w->argc - 1, w->argv + 1, &named);
-  if (c)
-    w->status =
-        run_command(stack, c, named, w->argc - 1 - named, w->argv + 1 + named);
-  else say_no_command(w->argv[1]);
+  bool named;
+  const Command *c = choose(&w->argc, w->argv, &named);
+  if (c) w->status = run_command(stack, c, named, w->argc, w->argv);
 }
 
 /* Opens /dev/null at the number of each standard stream that is closed.  The
@@ -200,7 +207,7 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of the write */
   if (!choose_instruction_set()) return EXIT_REFUSED;
-  Words words = {argc, argv, 1};
+  Words words = {argc > 0 ? argc - 1 : 0, argv + 1, EXIT_REFUSED};
   rly_stack_run(run_words, &words);
   bool written = !fflush(stdout) && !ferror(stdout);
   if (written || words.status) return words.status;

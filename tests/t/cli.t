@@ -249,6 +249,23 @@ my $echo = program("def \@main(\%x: int32) -> int32 { \%x }\n");
 gives(rly($echo, '-5'), 0, "-5\n", '', 'a negative number is no flag');
 gives(rly($echo, '--', '-5'), 0, "-5\n", '', 'after -- nothing is a flag');
 gives(rly($echo, '--', '--json'), 1, '', qr/E0\d+/, 'not even a real one');
+
+# Flags may stand before the command.
+gives(rly('--json', 'check', $dot), 0, qr/^\{"definitions"/, '',
+      'a flag before the command');
+gives(rly('--color', 'never', '--types', 'check', $echo), 0,
+      "\@main : fn (int32) -> int32\n", '', '... with its value, and others');
+gives(rly('--color=never', 'help'), 0, qr/^  rly check /m, '', '... of help');
+gives(rly('--help', 'run'), 0, qr/^  --entry NAME /m, '', '--help before');
+gives(rly('--max-memory', 'check', $dot), 1, '', qr/takes bytes/,
+      'what follows a flag that needs a value is that');
+gives(rly('--types', $dot), 1, '', qr/does not take `--types`/,
+      'a flag of another command than run');
+gives(rly('--json', 'chekc', $dot), 1, '', qr/did you mean `check`/,
+      'a misspelt command behind a flag');
+gives(rly('--', 'check', $dot), 1, '', qr/E0501.*check/, 'a file after --');
+gives(rly('--json', $echo, 'check'), 1, qr/E0504/, '', 'an argument');
+
 gives(rly('--color=always', '-e', '1 +'), 1, '', qr/\e\[1;31merror/,
       'colour where it is asked for');
 gives(rly('-e', '1 +'), 1, '', qr/\A[^\e]*\z/, 'and not by itself in a file');

@@ -237,8 +237,11 @@ static int format_file(Host *h, const char *path, const PassInfo *pass) {
   bool named = strcmp(path, "-") != 0;
   Unit *unit = named ? program_parse_file(h->program, path) : parse_stdin(h);
   if (!unit) return EXIT_REFUSED;
-  if (h->cli->write && unit_is_of_json(h->program->ir, unit))
-    return host_usage(h, "fmt -w writes text, and %s is JSON", path);
+  const char *form = path_is_model(path)                     ? "an ONNX model"
+                     : unit_is_of_json(h->program->ir, unit) ? "JSON"
+                                                             : NULL;
+  if (h->cli->write && form)
+    return host_usage(h, "fmt -w writes text, and %s is %s", path, form);
   if (!pass) return format_unit(h, path, unit);
   name_entries(h, unit);
   return format_by(h, path, unit, pass, (Tried){0});

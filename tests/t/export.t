@@ -339,6 +339,10 @@ gives(rly('export', $hand, '-o', $hand), 1, '', qr/E0506.*would be overwritten/,
       'a model over its program');
 gives(rly('export', $hand), 0, '', '', 'a model beside it');
 $model = $hand =~ s/rly$/onnx/r;
+my $exported = slurp($model);
+gives(rly('fmt', '-w', @$_, $model), 1, '', qr/E0506.*is an ONNX model/,
+      "fmt -w @$_ does not put text into a model") for [], ['--relay'];
+is(slurp($model), $exported, '... which stays');
 gives(rly('import', $model), 1, '', qr/E0506.*no text of rly import: -o/,
       'a program over one by hand');
 is(slurp($hand), $by_hand, '... which is as it was');

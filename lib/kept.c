@@ -109,9 +109,16 @@ static void keep_unused(Keeper *k) {
   }
 }
 
+#define KEPT_WORDS "rly kept: "
+
+bool kept_begins(const char *text, size_t len) {
+  size_t words = strlen(KEPT_WORDS);
+  return !memcmp(text, KEPT_WORDS, len < words ? len : words);
+}
+
 static void leave(Keeper *k) {
   char head[KEPT_HEAD];
-  int n = snprintf(head, sizeof head, "rly kept: %zu of %zu steps ran\n",
+  int n = snprintf(head, sizeof head, KEPT_WORDS "%zu of %zu steps ran\n",
                    k->run->run, k->run->steps);
   size_t len = (size_t)n + k->now.len;
   char *now = mem_exhausted(&k->mem) ? NULL : malloc(len + 1);

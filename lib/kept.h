@@ -35,6 +35,9 @@ enum { KEPT_HEAD = 80 }; /* the most bytes of the first line that is left */
  * of memory where that is less. */
 size_t kept_most(const rly_session *s);
 
+/* Do these bytes begin as what a run leaves?  So do fewer of them, or none. */
+bool kept_begins(const char *text, size_t len);
+
 /* As rly_session_run, or rly_session_call_bound with an entry, for a session
  * that has run nothing.  The text that is left begins with a line `rly kept:
  * RUN of STEPS steps ran`. */

@@ -20,6 +20,7 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/files.h"
 
 enum { FILES_MOST = 64, TICK = 100 }; /* milliseconds */
 enum { LONG_RUN = 5 };                /* ticks */
@@ -211,6 +212,22 @@ static void *stop_at_change(void *rerun) {
   return NULL;
 }
 
+/* Is there no file yet, or one that a run has left?  False after reporting:
+ * what somebody else wrote is not replaced. */
+static bool may_keep(Host *h) {
+  const char *path = h->cli->kept;
+  char head[KEPT_HEAD];
+  struct stat there;
+  if (!path || stat(path, &there) || !S_ISREG(there.st_mode)) return true;
+  FILE *f = fopen(path, "rb");
+  bool own = !f || kept_begins(head, fread(head, 1, sizeof head, f));
+  if (f) fclose(f);
+  if (!own)
+    host_usage(h, "%s is there, and was not left by --kept: it would be lost",
+               path);
+  return own;
+}
+
 /* Reads the file of --kept, which another process may have written.  Nothing is
  * taken from a file that is not there, or that is larger than what a run
  * leaves. False after reporting. */
@@ -321,7 +338,7 @@ static int run_again(Rerun *r, const Cli *cli) {
   note_states(r);
   if (is_terminal(stdout) && !cli->once)
     host_write(&h, clear, sizeof clear - 1);
-  bool plugged = host_plugins(&h);
+  bool plugged = !files_check(&h) && may_keep(&h) && host_plugins(&h);
   int status = plugged ? run_once(r) : EXIT_REFUSED;
   bool stopped = status == EXIT_INTERRUPTED && !r->changed;
   int written = host_finish(&h, cli->once ? status : 0);

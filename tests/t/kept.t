@@ -241,12 +241,19 @@ $next = rly('watch', '--once', '--max-steps', 3, '--kept', $kept, $file);
 is($next->{status}, 3, 'a limit of steps counts all steps');
 
 # What a file holds is not trusted.
-for my $bad ('', "\n", "rly kept: 0 of 0 steps ran\n82 99999999999\nx\n",
-             "rly kept: \n1 18446744073709551615\n\n", "\0" x 40) {
+for my $bad ('', "rly kept: 0 of 0 steps ran\n82 99999999999\nx\n",
+             "rly kept: \n1 18446744073709551615\n\n") {
   again($text);
   spew($kept, $bad);
   is((again($text))[1], 15, 'a file that holds something else');
 }
+for my $other ("\n", "\0" x 40, "1;\n") {
+  spew($kept, $other);
+  gives(rly('watch', '--once', '--kept', $kept, $file), 1, '',
+        qr/E0506.*was not left by --kept/, 'a file of another kind');
+  is(slurp($kept), $other, '... stays');
+}
+spew($kept, '');
 again($text);
 my $whole = slurp($kept);
 for (1 .. 20) {
@@ -259,12 +266,12 @@ my $damaged = $cells . $all_kinds . '(' . join(', ', @used) . ");\n";
 forget();
 again($damaged);
 $whole = slurp($kept);
-my $crashed = 0;
+my ($crashed, $words) = (0, length 'rly kept: ');
 for (1 .. (is_release() ? 200 : 20)) {
   my $bad = $whole;
   for (1 .. 1 + rand 4) {
     my $byte = rand() < 0.7 ? 48 + rand 10 : rand 256;
-    substr($bad, rand length $bad, 1) = chr $byte;
+    substr($bad, $words + rand(length($bad) - $words), 1) = chr $byte;
   }
   spew($kept, $bad);
   $crashed++ if (again($damaged =~ s/\);\n\z/, 1);\n/r))[0]{status};

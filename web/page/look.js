@@ -19,6 +19,16 @@ export const keeps_no_value = {words: ['--keep-over', '1000']};
 // What a run leaves for the next one, which runs only what has changed since
 // (`rly watch --kept`): bytes, or nothing before the first run.
 let kept;
+// Its first line, without the number of steps, which is that of the run that left
+// it: a run that is refused leaves what was there.
+const HEAD = new TextEncoder().encode('rly kept: from the run before');
+
+function with_head(rest) {
+  const bytes = new Uint8Array(HEAD.length + rest.length);
+  bytes.set(HEAD);
+  bytes.set(rest, HEAD.length);
+  return bytes;
+}
 
 async function run(runner, text, given) {
   const files = files_of(text, given);
@@ -27,9 +37,7 @@ async function run(runner, text, given) {
   const left = shown?.made[KEPT];
   if (!left) return shown;
   const end = left.indexOf(10), head = new TextDecoder().decode(left.subarray(0, end));
-  // Without the number of steps, which is that of this run: a run that is refused
-  // leaves what was there.
-  kept = left.subarray(end);
+  kept = with_head(left.subarray(end));
   return {...shown, ran: /^rly kept: (\d+ of \d+) steps ran/.exec(head)?.[1]};
 }
 

@@ -23,11 +23,13 @@ void sources_init(SourceMap *m, Mem *mem) {
   fork_guard(&m->guard, &m->lock, FORK_WAITS);
   arena_init(&m->arena, mem);
   VEC_INIT(&m->files, mem);
+  VEC_INIT(&m->read, mem);
 }
 
 void sources_done(SourceMap *m) {
   fork_guard_done(&m->guard);
   VEC_DONE(&m->files);
+  VEC_DONE(&m->read);
   arena_done(&m->arena);
 }
 
@@ -57,6 +59,22 @@ SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
   SourceFile *f = add_locked(m, path, text, len, library);
   pthread_mutex_unlock(&m->lock);
   return f;
+}
+
+static bool is_noted(const SourceMap *m, const char *path) {
+  for (size_t i = 0; i < m->read.len; i++)
+    if (!strcmp(m->read.data[i], path)) return true;
+  return false;
+}
+
+void sources_note_read(SourceMap *m, const char *path) {
+  if (!m->notes_read) return;
+  pthread_mutex_lock(&m->lock);
+  if (!is_noted(m, path)) {
+    const char *copy = arena_strndup(&m->arena, path, strlen(path));
+    if (copy) VEC_PUSH(&m->read, copy);
+  }
+  pthread_mutex_unlock(&m->lock);
 }
 
 SourceFile *sources_copy(SourceMap *m, const SourceFile *of, Span call) {

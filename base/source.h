@@ -84,6 +84,10 @@ typedef struct SourceMap {
   VEC(SourceFile *) files; /* by ascending base */
   uint32_t next_base;
   const FileHost *file_host; /* or NULL */
+  /* The paths of all files of the system's that were read, each once, if
+   * somebody wants to know them. */
+  bool notes_read;
+  VEC(const char *) read;
 } SourceMap;
 
 void sources_init(SourceMap *m, Mem *mem);
@@ -93,6 +97,10 @@ void sources_done(SourceMap *m);
  * out.  The result lives as long as the map. */
 SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
                         size_t len, bool library);
+
+/* Notes that the file was read, if somebody wants to know; io/ calls this.
+ * Raises `exhausted` when memory runs out. */
+void sources_note_read(SourceMap *m, const char *path);
 
 /* A copy of a text, whose spans stand for it within one call of what is inlined
  * there: sources_called() finds the call again.  It shares the text.  NULL as

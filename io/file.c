@@ -67,6 +67,10 @@ FileFrom file_given(const Diags *diags, const char *path, FileBytes *out) {
   return host->read(host->data, path, out);
 }
 
+void file_note_read(const Diags *diags, const char *path) {
+  if (diags->sources) sources_note_read(diags->sources, path);
+}
+
 void file_bytes_release(const FileBytes *bytes) {
   if (bytes->release) bytes->release(bytes->owner);
 }
@@ -77,7 +81,10 @@ static const char *find_file(FileMap *map, const char *path,
                              const Diags *diags) {
   FileBytes bytes;
   FileFrom from = file_given(diags, path, &bytes);
-  if (from == FILE_OF_SYSTEM) return map_file(map, path);
+  if (from == FILE_OF_SYSTEM) {
+    file_note_read(diags, path);
+    return map_file(map, path);
+  }
   if (from == FILE_NONE) return strerror(ENOENT);
   map->given = true;
   map->data = bytes.data ? bytes.data : "";

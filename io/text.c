@@ -65,7 +65,10 @@ static bool read_file(const char *path, StrBuf *out) {
 static bool read_any(const char *path, StrBuf *out, const Diags *diags) {
   FileBytes given;
   FileFrom from = file_given(diags, path, &given);
-  if (from == FILE_OF_SYSTEM) return read_file(path, out);
+  if (from == FILE_OF_SYSTEM) {
+    file_note_read(diags, path);
+    return read_file(path, out);
+  }
   bool fine = from == FILE_DONE && copy_given(&given, out);
   if (from == FILE_NONE) errno = ENOENT;
   int error = errno;

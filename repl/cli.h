@@ -159,6 +159,20 @@ bool flags_parse(int command, const char *name, int argc, char **argv,
 bool flags_lack(int command, const Cli *cli, char *why, size_t size);
 /* The flags of a command, for help texts. */
 void flags_print(FILE *out, int command);
+/* A value of --input, --bind and their like is `NAME=VALUE` or plain.  The
+ * value behind a name, which is `*len` bytes long; a name has only letters,
+ * digits,
+ * `_` and `.`, and begins with no `.`. */
+const char *named_value(const char *text, size_t *len);
+/* A file that a flag names. */
+typedef struct FlagFile {
+  const char *flag, *path;
+  bool written;
+  bool state; /* what is read may be replaced by what is written */
+} FlagFile;
+/* Calls `visit` for each, until it gives something else than 0: that, or 0. */
+int flags_files(const Cli *cli, int (*visit)(void *data, const FlagFile *file),
+                void *data);
 /* What a usage means, from a column on: beside a usage that took `printed`
  * columns, or below one that is too long for that. */
 void help_print(FILE *out, int printed, int column, const char *help);

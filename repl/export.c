@@ -22,19 +22,12 @@ static const char *model_name(Host *h, const char *file) {
 }
 
 /* What is read is not written over.  0 or an exit status. */
-static int check_files(Host *h, const char *program, const char *model) {
-  const TextList *params = &h->cli->params, *words = &h->cli->words;
-  Files files = {0};
-  int status = files_add(&files, h, program, "the program", false);
-  for (int i = 0; !status && i < params->count; i++)
-    status = files_add(&files, h, params->items[i], "weights", false);
-  for (int i = 1; !status && i < words->count; i++) {
-    const char *file = strstr(words->items[i], "=@");
-    if (file) status = files_add(&files, h, file + 2, "weights", false);
-  }
-  if (!status) status = files_add(&files, h, model, "the model", true);
-  files_done(&files);
-  return status;
+static int check_files(Host *h, const char *model) {
+  int status = files_check_output(h, model, "the model");
+  if (status || !h->cli->external) return status;
+  const char *beside = arena_printf(&h->program->arena, "%s.data", model);
+  return beside ? files_check_output(h, beside, "the file beside the model")
+                : EXIT_LIMIT;
 }
 
 /* Is it one of the entry's parameters, or a part of one? */
@@ -81,15 +74,14 @@ static int export_file(Host *h) {
                       EXPORT_OPSET_MOST);
   const char *file = cli->words.items[0];
   const char *entry = cli->entry ? cli->entry : "main";
-  int refused = check_files(h, file, model_name(h, file));
-  if (refused) return refused;
+  const char *model = model_name(h, file);
   guard_begin(cli, "exporting");
   rly_status status = host_add_file(h, file);
   if (status == RLY_OK) status = host_bind_given(h, 1);
   if (status == RLY_OK &&
-      (!words_fit(h, entry) ||
+      (check_files(h, model) || !words_fit(h, entry) ||
        !program_write_model(h->program, entry, (int64_t)opset, cli->external,
-                            model_name(h, file))))
+                            model)))
     status = RLY_REFUSED;
   guard_end();
   if (mem_exhausted(h->program->ir->mem)) return host_out_of_memory(h);

@@ -1,15 +1,20 @@
 /* Which of a command's files are one and the same: by device and inode, so that
- * neither another spelling of the path nor a link hides it. */
+ * neither another spelling of the path nor a link hides it.
+ *
+ * Which flags name files, their rows say (flags.def).  Which files were read,
+ * the source map knows (sources_note_read): program, imports, values, the parts
+ * of a model. */
 #include "repl/files.h"
 
-#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* A file that is not there yet is known by its folder and its name. */
 static FileEnd end_of(const char *path, const char *what, bool written) {
-  FileEnd p = {.path = path, .what = what, .written = written};
+  FileEnd p = {.path = path, .written = written};
+  snprintf(p.what, sizeof p.what, "%s", what);
   if (!strcmp(path, "-")) {
     p.known = !fstat(written ? STDOUT_FILENO : STDIN_FILENO, &p.info);
     return p;
@@ -33,72 +38,102 @@ static bool same_file(const FileEnd *a, const FileEnd *b) {
   return !S_ISCHR(a->info.st_mode);
 }
 
-int files_add(Files *p, Host *h, const char *path, const char *what,
-              bool written) {
-  if (!p->all) p->all = calloc(FILES_MAX, sizeof *p->all);
-  if (!p->all || p->count == FILES_MAX) return EXIT_LIMIT;
-  FileEnd next = end_of(path, what, written);
+/* Why a command cannot do both; NULL: it can. */
+static const char *conflict(const FileEnd *a, const FileEnd *b) {
+  bool both_read = !a->written && !b->written;
+  if (both_read && !strcmp(a->path, "-") && !strcmp(b->path, "-"))
+    return "each would get a part of what the pipe holds";
+  if (!same_file(a, b)) return NULL;
+  if (both_read)
+    return S_ISREG(b->info.st_mode)
+               ? NULL
+               : "each would get a part of what the pipe holds";
+  if (a->written && b->written) return "each would overwrite the other";
+  return a->state && b->state ? NULL : "it would be overwritten";
+}
+
+static int add(Files *p, Host *h, FileEnd next) {
+  if (p->count == p->room) {
+    size_t room = 2 * p->room + 8;
+    FileEnd *all = realloc(p->all, room * sizeof *all);
+    if (!all) {
+      mem_raise_exhausted(h->program->mem);
+      return EXIT_LIMIT;
+    }
+    p->all = all;
+    p->room = room;
+  }
   for (size_t i = 0; i < p->count; i++) {
     const FileEnd *old = &p->all[i];
-    bool both = !written && !old->written;
-    bool stdin_twice = both && !strcmp(path, "-") && !strcmp(old->path, "-");
-    if (!stdin_twice && !same_file(old, &next)) continue;
-    if (both && !stdin_twice && S_ISREG(next.info.st_mode)) continue;
-    return host_usage(h, "%s is %s and %s: %s", path, old->what, next.what,
-                      both ? "each would get a part of what the pipe holds"
-                      : written && old->written
-                          ? "each would overwrite the other"
-                          : "it would be overwritten");
+    const char *why = conflict(old, &next);
+    if (why)
+      return host_usage(h, "%s is %s and %s: %s", next.path, old->what,
+                        next.what, why);
   }
   p->all[p->count++] = next;
   return 0;
+}
+
+int files_add(Files *p, Host *h, const char *path, const char *what,
+              bool written) {
+  return add(p, h, end_of(path, what, written));
 }
 
 void files_done(Files *p) { free(p->all); }
 
 /* --- Of all commands ------------------------------------------------------ */
 
-/* Flags whose value is a file that is written, never read. */
-static const struct {
-  size_t at; /* of the field in Cli */
-  const char *what;
-} written[] = {
-    {offsetof(Cli, outputs), "the results"},
-    {offsetof(Cli, trace), "the trace"},
-    {offsetof(Cli, html), "the page"},
-    {offsetof(Cli, rewrites), "the page of rewrites"},
-    {offsetof(Cli, save_state), "the state to be saved"},
-    {offsetof(Cli, kept), "what is kept"},
-    {offsetof(Cli, log), "the log"},
-};
+typedef struct Adding {
+  Files *files;
+  Host *host;
+  bool all; /* or only what is written */
+} Adding;
 
-/* The program, and the files of tensors. */
-static int note_read(Files *files, Host *h) {
-  const Cli *cli = h->cli;
-  int status = 0;
-  if (!cli->eval && cli->words.count)
-    status = files_add(files, h, cli->words.items[0], "the program", false);
-  for (int i = 0; !status && i < cli->params.count; i++)
-    status =
-        files_add(files, h, cli->params.items[i], "a file of params", false);
-  for (int i = 0; !status && i < cli->inputs.count; i++)
-    status =
-        files_add(files, h, cli->inputs.items[i], "a file of inputs", false);
-  return status;
+static int add_flag(void *adding, const FlagFile *file) {
+  const Adding *a = adding;
+  if (!a->all && !file->written) return 0;
+  FileEnd next = end_of(file->path, "", file->written);
+  snprintf(next.what, sizeof next.what, "the file of %s", file->flag);
+  next.state = file->state;
+  return add(a->files, a->host, next);
+}
+
+int files_add_written(Files *p, Host *h) {
+  return flags_files(h->cli, add_flag, &(Adding){p, h, false});
 }
 
 int files_check(Host *h) {
+  const Cli *cli = h->cli;
   Files files = {0};
   int status = 0;
-  bool any = false;
-  for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
-    const char *path =
-        *(const char *const *)((const char *)h->cli + written[i].at);
-    if (!path || status) continue;
-    if (!any) status = note_read(&files, h);
-    any = true;
-    if (!status) status = files_add(&files, h, path, written[i].what, true);
-  }
+  if (!cli->eval && cli->words.count)
+    status = files_add(&files, h, cli->words.items[0], "the program", false);
+  if (!status) status = flags_files(cli, add_flag, &(Adding){&files, h, true});
+  files_done(&files);
+  return status;
+}
+
+static int add_read(Files *p, Host *h) {
+  const SourceMap *sources = &h->cx->sources;
+  int status = 0;
+  for (size_t i = 0; !status && i < sources->read.len; i++)
+    status =
+        files_add(p, h, sources->read.data[i], "a file that is read", false);
+  return status;
+}
+
+int files_check_read(Host *h) {
+  Files files = {0};
+  int status = files_add_written(&files, h);
+  if (!status && files.count) status = add_read(&files, h);
+  files_done(&files);
+  return status;
+}
+
+int files_check_output(Host *h, const char *path, const char *what) {
+  Files files = {0};
+  int status = files_add(&files, h, path, what, true);
+  if (!status) status = add_read(&files, h);
   files_done(&files);
   return status;
 }

@@ -9,16 +9,17 @@
 
 /* Which file a path leads to, whether it is there already or not. */
 typedef struct FileEnd {
-  const char *path, *what; /* as the messages call it: "an input" */
+  const char *path;
+  char what[32]; /* as the messages call it: "the program" */
   bool known, written;
+  bool state;       /* a state may be written over the state that was read */
   struct stat info; /* of the file, or of the folder that it will be in */
   const char *base; /* its name there; NULL: it exists */
 } FileEnd;
 
-enum { FILES_MAX = 3 * WORDS_MAX };
 typedef struct Files {
   FileEnd *all;
-  size_t count;
+  size_t count, room;
 } Files;
 
 /* Notes that the command reads or writes the file.  0, or an exit status after
@@ -26,10 +27,17 @@ typedef struct Files {
  * one file at least one is in the way, unless both read a regular file. */
 int files_add(Files *p, Host *h, const char *path, const char *what,
               bool written);
+/* Notes all files that flags have written. */
+int files_add_written(Files *p, Host *h);
 void files_done(Files *p);
 
-/* 0, or an exit status after reporting that a flag of any command would have a
- * file written over that the command reads. */
+/* 0, or an exit status after reporting that a file would be written over that
+ * the command reads.  The first looks at what the command line names, before
+ * anything is read; the second at all that was read, imports included, before
+ * anything is written. */
 int files_check(Host *h);
+int files_check_read(Host *h);
+/* The same as files_check_read() of a file that no flag names. */
+int files_check_output(Host *h, const char *path, const char *what);
 
 #endif

@@ -26,7 +26,13 @@ typedef enum FlagKind {
   WORD,
   LAST_WORD,
   FUNCTION,
+  READ_FILE,
+  READ_STATE,
+  WRITE_FILE,
+  WRITE_STATE,
   LIST,
+  READ_FILES,
+  WRITE_FILES,
   COUNT,
   POSITIVE,
   COUNT32,
@@ -56,6 +62,13 @@ static const Flag flags[] = {
 #undef FLAG
 };
 enum { FLAG_COUNT = sizeof flags / sizeof *flags };
+
+static bool is_path(FlagKind kind) {
+  return kind >= READ_FILE && kind <= WRITE_STATE;
+}
+static bool is_list(FlagKind kind) {
+  return kind >= LIST && kind <= WRITE_FILES;
+}
 
 /* --- Values ------------------------------------------------------------- */
 
@@ -140,6 +153,8 @@ static const char *const takes[] = {
     [LIMIT_SECONDS] = "seconds, such as 1.5, or none",
     [NUMBER] = "a number above 0",
     [LIST] = "at most 1024 of these",
+    [READ_FILES] = "at most 1024 of these",
+    [WRITE_FILES] = "at most 1024 of these",
 };
 
 /* What a flag gives for `none`, where 0 says that it was not given. */
@@ -168,11 +183,17 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
   switch (f->kind) {
     case SET: *(bool *)at = true; return true;
     case LEVEL: *(const char **)at = f->text; return true;
-    case TEXT: *(const char **)at = value; return true;
+    case TEXT:
+    case READ_FILE:
+    case READ_STATE:
+    case WRITE_FILE:
+    case WRITE_STATE: *(const char **)at = value; return true;
     case WORD:
     case LAST_WORD: return read_word(f->value, value, at);
     case FUNCTION: *(const char **)at = value + (*value == '@'); return true;
-    case LIST: return list_add(at, value);
+    case LIST:
+    case READ_FILES:
+    case WRITE_FILES: return list_add(at, value);
     case COUNT: return read_count(value, at);
     case POSITIVE: return read_count(value, at) && *(uint64_t *)at > 0;
     case COUNT32: return read_count32(value, 0, at);
@@ -258,7 +279,7 @@ Cli *cli_new(int argc) {
   if (!cli) return NULL;
   const char **places = (const char **)(cli + 1);
   for (int i = 0; i < FLAG_COUNT; i++)
-    if (flags[i].kind == LIST)
+    if (is_list(flags[i].kind))
       ((TextList *)((char *)cli + flags[i].field))->items = places + each * i;
   cli->words.items = places + each * FLAG_COUNT;
   return cli;
@@ -300,12 +321,13 @@ static bool unknown_flag(int command, const char *name, const char *word) {
 /* A count that was given as 0 is as one that was not. */
 static bool is_given(const Flag *f, const Cli *cli) {
   const void *at = (const char *)cli + f->field;
+  if (is_path(f->kind)) return *(const char *const *)at != NULL;
+  if (is_list(f->kind)) return ((const TextList *)at)->count > 0;
   switch (f->kind) {
     case SET: return *(const bool *)at;
     case LEVEL:
     case TEXT:
     case FUNCTION: return *(const char *const *)at != NULL;
-    case LIST: return ((const TextList *)at)->count > 0;
     case WORD:
     case LAST_WORD:
     case THREADS: return *(const int *)at != 0;
@@ -318,15 +340,16 @@ static bool is_given(const Flag *f, const Cli *cli) {
     case COUNT32:
     case POSITIVE32:
     case LIMIT_COUNT: return *(const uint64_t *)at != 0;
+    default: return false;
   }
-  return false;
 }
 
 /* A flag with a text, a file name or a WORD may be given once, since the first
  * of two values would be lost silently.  Other flags are settings, of which the
  * last one counts. */
 static bool is_there(const Flag *f, const Cli *cli) {
-  bool once = f->kind == WORD || f->kind == TEXT || f->kind == FUNCTION;
+  bool once = f->kind == WORD || f->kind == TEXT || f->kind == FUNCTION ||
+              is_path(f->kind);
   return once && is_given(f, cli);
 }
 
@@ -385,7 +408,7 @@ bool flags_parse(int command, const char *name, int argc, char **argv,
 /* Flags that say more about another one, and nothing without it. */
 static const struct {
   int commands;
-  const char *flag, *with, * or ; /* `or` NULL: there is no other choice */
+  const char *flag, *with, *other; /* `other` NULL: there is no other choice */
 } needs[] = {
     {IN_OPT | IN_CHECK | IN_DUMP, "--entry", "--bind", "--bind-shape"},
     {IN_OPT, "--trial-timeout", "--reduce", NULL},
@@ -401,15 +424,57 @@ static bool has(int command, const Cli *cli, const char *text) {
 
 bool flags_lack(int command, const Cli *cli, char *why, size_t size) {
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
-    const char *with = needs[i].with, * or = needs[i].or ;
+    const char *with = needs[i].with, *other = needs[i].other;
     if (!(needs[i].commands & command) || !has(command, cli, needs[i].flag) ||
-        has(command, cli, with) || has(command, cli, or))
+        has(command, cli, with) || has(command, cli, other))
       continue;
     snprintf(why, size, "%s needs %s%s%s", needs[i].flag, with,
-             or ? " or " : "", or ? or : "");
+             other ? " or " : "", other ? other : "");
     return true;
   }
   return false;
+}
+
+/* --- Files -------------------------------------------------------------- */
+
+const char *named_value(const char *text, size_t *len) {
+  static const char letters[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+  size_t n = strspn(text, letters);
+  bool named = n && *text != '.' && text[n] == '=';
+  *len = named ? n : 0;
+  return named ? text + n + 1 : text;
+}
+
+/* Of the rows that set one field, the first stands for all. */
+static bool is_repeated(const Flag *f) {
+  for (const Flag *g = flags; g < f; g++)
+    if (g->field == f->field) return true;
+  return false;
+}
+
+int flags_files(const Cli *cli, int (*visit)(void *data, const FlagFile *file),
+                void *data) {
+  int status = 0;
+  for (const Flag *f = flags; !status && f < flags + FLAG_COUNT; f++) {
+    const void *at = (const char *)cli + f->field;
+    FlagFile file = {.flag = f->text,
+                     .written = f->kind == WRITE_FILE ||
+                                f->kind == WRITE_STATE ||
+                                f->kind == WRITE_FILES,
+                     .state = f->kind == READ_STATE || f->kind == WRITE_STATE};
+    if (is_repeated(f)) continue;
+    if (is_path(f->kind) && (file.path = *(const char *const *)at))
+      status = visit(data, &file);
+    const TextList *list = f->kind > LIST && is_list(f->kind) ? at : NULL;
+    for (int i = 0; list && !status && i < list->count; i++) {
+      file.path = strchr(f->value, '=')
+                      ? named_value(list->items[i], &(size_t){0})
+                      : list->items[i];
+      status = visit(data, &file);
+    }
+  }
+  return status;
 }
 
 void help_print(FILE *out, int printed, int column, const char *help) {

@@ -84,6 +84,7 @@ bool host_init(Host *h, const Cli *cli) {
   *h = (Host){.cli = cli,
               .max_memory = options.max_memory ? options.max_memory : SIZE_MAX};
   h->cx = rly_context_new(&options);
+  if (h->cx) h->cx->sources.notes_read = true; /* files.h */
   h->program = h->cx ? rly_program_new(h->cx) : NULL;
   if (h->program) host_give(h, h->program);
   if (h->program) return true;

@@ -45,21 +45,17 @@ static bool is_imported(const char *path) {
   return !read || (!strncmp(line, "// ", 3) && strstr(line, ONNX_TEXT_SAYS));
 }
 
-/* Neither what is read nor what somebody wrote by hand is written over.  0 or
- * an exit status. */
-static int check_files(Host *h, const char *model, const char *text,
-                       const char *weights) {
-  if (!h->cli->output_path && !is_imported(text))
-    return host_usage(h,
-                      "%s is there, and is no text of rly import: -o NAME says "
-                      "how the program is to be called",
-                      text);
-  Files files = {0};
-  int status = files_add(&files, h, model, "the model", false);
-  if (!status) status = files_add(&files, h, text, "the program", true);
-  if (!status) status = files_add(&files, h, weights, "its weights", true);
-  files_done(&files);
-  return status;
+/* Neither what was read nor what somebody wrote by hand is written over. */
+static bool may_write(Host *h, const char *text, const char *weights) {
+  if (!h->cli->output_path && !is_imported(text)) {
+    host_usage(h,
+               "%s is there, and is no text of rly import: -o NAME says how "
+               "the program is to be called",
+               text);
+    return false;
+  }
+  return !files_check_output(h, text, "the program") &&
+         !files_check_output(h, weights, "its weights");
 }
 
 /* What the checker refuses is written all the same, so that it can be read and
@@ -75,14 +71,13 @@ static int import_file(Host *h) {
       cli->output_path ? cli->output_path : arena_strndup(arena, path, stem);
   const char *text = arena_printf(arena, "%s.rly", name);
   const char *weights = arena_printf(arena, "%s.safetensors", name);
-  int refused = check_files(h, path, text, weights);
-  if (refused) return refused;
   guard_begin(cli, "importing");
   OnnxState state = {cli->stateful, cli->state.count, cli->state.items};
   bool stateful = state.recurrent || state.pair_count;
   OnnxModel *model =
       program_read_model(h->program, path, stateful ? &state : NULL);
-  bool fine = model && write_text(h, text, model);
+  bool fine =
+      model && may_write(h, text, weights) && write_text(h, text, model);
   if (fine && model->weights->tensors.len)
     fine = tensors_write(h->cx, model->weights, weights, &h->cx->diags);
   onnx_model_free(model);

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "repl/files.h"
 #include "repl/guard.h"
 #include "repl/opt_command.h"
 #include "repl/passes.h"
@@ -363,9 +364,9 @@ static int opt_file(Opt *o) {
   bool found = false;
   bool ok = version_of_file(o->h, cli->words.items[0], &v);
   if (ok) {
-    ok = cli->reduce   ? opt_reduce(o, &v)
-         : cli->bisect ? opt_bisect(o, &v, &found)
-                       : run_passes(o, &v);
+    ok = !files_check_read(o->h) && (cli->reduce   ? opt_reduce(o, &v)
+                                     : cli->bisect ? opt_bisect(o, &v, &found)
+                                                   : run_passes(o, &v));
     version_done(o->h, &v);
   }
   guard_end();

@@ -327,8 +327,8 @@ static int run_once(Rerun *r) {
 /* --- Again and again ----------------------------------------------------- */
 
 /* 0: another run may follow.  EXIT_INTERRUPTED after Ctrl-C, EXIT_RUNTIME when
- * nobody reads the output any more, EXIT_REFUSED without a plugin.  With
- * --once, the exit status of the run. */
+ * nobody reads the output any more, EXIT_REFUSED without a plugin or where a
+ * file would be lost.  With --once, the exit status of the run. */
 static int run_again(Rerun *r, const Cli *cli) {
   static const char clear[] = "\033[H\033[2J\033[3J";
   Host h;
@@ -338,13 +338,14 @@ static int run_again(Rerun *r, const Cli *cli) {
   note_states(r);
   if (is_terminal(stdout) && !cli->once)
     host_write(&h, clear, sizeof clear - 1);
-  bool plugged = !files_check(&h) && may_keep(&h) && host_plugins(&h);
-  int status = plugged ? run_once(r) : EXIT_REFUSED;
+  int refused = files_check(&h);
+  if (!refused && !(may_keep(&h) && host_plugins(&h))) refused = EXIT_REFUSED;
+  int status = refused ? refused : run_once(r);
   bool stopped = status == EXIT_INTERRUPTED && !r->changed;
   int written = host_finish(&h, cli->once ? status : 0);
   host_done(&h);
   if (cli->once) return written;
-  return stopped ? EXIT_INTERRUPTED : plugged ? written : EXIT_REFUSED;
+  return stopped ? EXIT_INTERRUPTED : refused ? refused : written;
 }
 
 int command_watch(const Cli *cli) {

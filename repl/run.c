@@ -20,6 +20,7 @@
 
 #include "lib/inside.h"
 #include "repl/cli.h"
+#include "repl/files.h"
 #include "repl/guard.h"
 #include "repl/opt.h"
 
@@ -165,12 +166,15 @@ static rly_status bind_word(Host *h, int first, int i) {
 }
 
 /* The order of binding is the order of precedence, from the lowest: --params,
- * --inputs, words. */
+ * --inputs, words.  By now everything that a command reads before its work has
+ * been read. */
 rly_status host_bind_given(Host *h, int first) {
   rly_status status = bind_files(h, &h->cli->params);
   if (status == RLY_OK) status = bind_files(h, &h->cli->inputs);
   for (int i = first; i < h->cli->words.count && status == RLY_OK; i++)
     status = bind_word(h, first, i);
+  int refused = status == RLY_OK ? files_check_read(h) : 0;
+  if (refused) status = refused == EXIT_LIMIT ? RLY_LIMIT : RLY_REFUSED;
   return status;
 }
 

@@ -372,54 +372,17 @@ static int find_step(Stream *st) {
 
 /* --- Files ---------------------------------------------------------------- */
 
-static int note_outputs(Stream *st, Files *files) {
-  const Cli *cli = st->h->cli;
-  int status = 0;
-  for (int i = 0; !status && i < cli->output.count; i++) {
-    size_t len;
-    const char *path = named_value(cli->output.items[i], &len);
-    status = files_add(files, st->h, path, "an output", true);
-  }
-  return status;
-}
-
-/* Files that are read once, of which the state may be written, too: it is
- * replaced whole at the end.  A raw output is emptied when it is opened. */
-static int note_read(Stream *st, Files *files) {
-  const Cli *cli = st->h->cli;
-  const char *state = cli->carry ? cli->carry : cli->load_state;
-  int status = 0;
-  if (state)
-    status = files_add(files, st->h, state, "a state to begin with", false);
-  for (int i = 0; !status && i < cli->expect.count; i++) {
-    size_t len;
-    const char *path = named_value(cli->expect.items[i], &len);
-    status = files_add(files, st->h, path, "what is expected", false);
-  }
-  for (int i = 0; !status && i < cli->params.count; i++)
-    status = files_add(files, st->h, cli->params.items[i], "a file of params",
-                       false);
-  if (!status)
-    status = files_add(files, st->h, cli->words.items[0], "the program", false);
-  return status ? status : note_outputs(st, files);
-}
-
-/* All files are compared before the first is opened: opening one to write it
+/* Inputs that no flag names are stdin (files_check() knows the others).  All
+ * files are compared before the first is opened: opening one to write it
  * empties it. */
 static int note_files(Stream *st) {
-  const Cli *cli = st->h->cli;
-  Files files = {0}, others = {0};
+  Files files = {0};
   int status = 0;
   for (size_t i = 0; !status && i < st->fed; i++)
     if (st->feeds[i].path)
       status = files_add(&files, st->h, st->feeds[i].path, "an input", false);
-  if (!status) status = note_outputs(st, &files);
-  if (!status && cli->save_state)
-    status = files_add(&files, st->h, cli->save_state, "the state to be saved",
-                       true);
-  if (!status) status = note_read(st, &others);
+  if (!status) status = files_add_written(&files, st->h);
   files_done(&files);
-  files_done(&others);
   return status;
 }
 

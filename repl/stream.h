@@ -11,11 +11,8 @@
 
 /* --- Names --------------------------------------------------------------- */
 
-/* Values of --input, --output, --expect, --frame and --hop are `NAME=VALUE` or
- * plain.  The value behind a name, which is `*len` bytes long; a name has only
- * letters, digits, `_` and `.`, and begins with no `.`. */
-const char *named_value(const char *text, size_t *len);
-/* The value for the input or output, or NULL; plain ones are for all. */
+/* The value of --input and its like (named_value) for the input or output, or
+ * NULL; plain ones are for all. */
 const char *value_for(const TextList *list, const char *name);
 /* Inputs or outputs as names; `what` is "input" or "output". */
 typedef struct NameList {

@@ -26,15 +26,6 @@
 
 /* --- Names --------------------------------------------------------------- */
 
-const char *named_value(const char *text, size_t *len) {
-  static const char letters[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
-  size_t n = strspn(text, letters);
-  bool named = n && *text != '.' && text[n] == '=';
-  *len = named ? n : 0;
-  return named ? text + n + 1 : text;
-}
-
 static bool has_name(const char *text, const char *name) {
   size_t len;
   named_value(text, &len);

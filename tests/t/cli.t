@@ -511,6 +511,29 @@ gives(rly(@$_, $source, $source), 1, '', qr/E0506.*would be overwritten/,
   for ['run', '--outputs'], ['run', '--trace'], ['opt', '--html'],
       ['opt', '--rewrites'], ['step', '--html'];
 is(slurp($source), '1;', '... and stays');
+# All that a command reads is safe, not the program alone.
+{
+  my $imported = program('def @main(%x: Tensor[(1), float32]) { %x }');
+  my $importer = program("import \"$imported\";\n\@main([1f]);\n");
+  my $rules = program('rule { %x + 0 } => { %x }');
+  my $value = scratch('value.npy');
+  gives(rly('-e', '[1f]', '--outputs', $value), 0, qr//, '', 'a value');
+  my %before = map { $_ => slurp($_) } $imported, $rules, $value;
+  gives(rly(@$_), 1, '', qr/E0506.*would be (overwritten|lost)/,
+        "so is what is read by @$_[0, -2]")
+    for ['run', $importer, '--outputs', $imported],
+        ['run', $importer, '--trace', $imported],
+        ['watch', '--once', $importer, '--kept', $imported],
+        ['opt', $importer, '--html', $imported],
+        ['step', $importer, '--html', $imported],
+        ['export', $importer, '-o', $imported],
+        ['opt', $source, '--rules', $rules, '--rewrites', $rules],
+        ['run', $imported, "x=\@$value", '--outputs', $value],
+        ['run', $imported, "\@$value", '--outputs', $value],
+        ['opt', $imported, '--bind', "x=$value", '--html', $value],
+        ['run', '-i', $source, '--startup', $rules, '--outputs', $rules];
+  is(slurp($_), $before{$_}, '... and stays') for sort keys %before;
+}
 my $trace = scratch('closed.json');
 is(system("$ENV{RLY} run --trace $trace $source >&- 2>/dev/null") >> 8, 2,
    'a closed stdout is told');

@@ -293,6 +293,17 @@ static int by_line(const void *a, const void *b) {
   return x->expect_line - y->expect_line;
 }
 
+/* Lines end as the one does that they replace, or stand before. */
+static void put_found(FILE *out, const TestFile *f, const TestCase *c) {
+  const char *was =
+      c->expect_line < f->line_count ? f->lines[c->expect_line] : "";
+  bool crlf = *was && was[strlen(was) - 1] == '\r';
+  for (const char *at = c->found; *at; at++) {
+    if (crlf && *at == '\n') fputc('\r', out);
+    fputc(*at, out);
+  }
+}
+
 /* Writes the file with what was found.  `copied` is the first line of the file
  * that has not been written yet; lines between expectations are copied as they
  * are. */
@@ -304,7 +315,7 @@ static void write_promoted(FILE *out, TestFile *f) {
     const TestCase *c = &f->cases[i];
     if (!c->found) continue;
     copy_lines(out, f, copied, c->expect_line);
-    fputs(c->found, out);
+    put_found(out, f, c);
     copied = c->expect_line + c->expect_count;
   }
   copy_lines(out, f, copied, f->line_count);

@@ -692,6 +692,9 @@ gives(rly('test', $wrong), 1, qr/^not ok 1 .*^ok 2 /ms, qr//,
       'an expectation that fails');
 gives(rly('test', '--promote', $wrong), 0, qr//, '', 'test --promote');
 is(slurp($wrong), $cases, 'writes what was found');
+spew($wrong, ($cases =~ s/expect: 2/expect: 3/r) =~ s/\n/\r\n/gr);
+gives(rly('test', '--promote', $wrong), 0, qr//, '', '... in a file of CRLF');
+is(slurp($wrong), $cases =~ s/\n/\r\n/gr, '... with the line ends of the file');
 my $kinds = program("1 / 0;\n// expect error: division\n"
                     . "1 + 1f;\n// expect runtime error: float\n");
 gives(rly('test', $kinds), 1, qr/refused,\ saying:.*found\ a\ runtime\ error:

@@ -392,12 +392,13 @@ static void run_command(Repl *r, const ReplCommand *c, const char *rest) {
 
 /* `line` is what stands after the colon.  A command that needs words and got
  * none, or takes none and got some, says so.  Completion leaves a space after
- * the last word, which is no part of it. */
+ * the last word, which is no part of it, nor is what a line of CRLF ends in. */
 void repl_command(Repl *r, const char *line) {
-  size_t n = strcspn(line, " \t"), end = strlen(line);
-  size_t begin = n + strspn(line + n, " \t");
+  static const char blanks[] = " \t\r";
+  size_t n = strcspn(line, blanks), end = strlen(line);
+  size_t begin = n + strspn(line + n, blanks);
   const ReplCommand *c = find_command(r, line, n);
-  while (end > begin && strchr(" \t", line[end - 1])) end--;
+  while (end > begin && strchr(blanks, line[end - 1])) end--;
   char *rest = c ? strndup(line + begin, end - begin) : NULL;
   if (rest && !strncmp(c->args, "FILE", 4)) {
     char *words = user_file_words(rest);

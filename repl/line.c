@@ -39,21 +39,30 @@ static volatile sig_atomic_t pressed;
  * but not yet returned, is meant for what the line does. */
 static bool given_up;
 
-/* Reads a line without editing: from a file or a pipe, or in a build without
- * readline. */
-static char *plain_line(const char *prompt) {
+/* A NUL, which a string cannot hold, becomes a byte that stands in no UTF-8, so
+ * that the entry is refused as a file with a NUL is. */
+char *line_of_file(FILE *in) {
   char *line = NULL;
   size_t cap = 0;
-  if (isatty(STDIN_FILENO)) fputs(prompt, stdout);
-  fflush(stdout);
-  clearerr(stdin); /* removes what Ctrl-C may have left in the line */
-  ssize_t n = getline(&line, &cap, stdin);
+  ssize_t n = getline(&line, &cap, in);
   if (n < 0) {
-    given_up = pressed;
     free(line);
     return NULL;
   }
-  if (n && line[n - 1] == '\n') line[n - 1] = '\0';
+  if (n && line[n - 1] == '\n') line[--n] = '\0';
+  for (char *nul = line; (nul = memchr(nul, '\0', (size_t)(line + n - nul)));)
+    *nul++ = '\xff';
+  return line;
+}
+
+/* Reads a line without editing: from a file or a pipe, or in a build without
+ * readline. */
+static char *plain_line(const char *prompt) {
+  if (isatty(STDIN_FILENO)) fputs(prompt, stdout);
+  fflush(stdout);
+  clearerr(stdin); /* removes what Ctrl-C may have left in the line */
+  char *line = line_of_file(stdin);
+  if (!line) given_up = pressed;
   return line;
 }
 

@@ -4,6 +4,7 @@
 #define REPL_LINE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "repl/repl.h"
 
@@ -15,6 +16,8 @@ void line_init(const Repl *r);
  * `*interrupted` is set, Ctrl-C ended the line, which is to be discarded. Where
  * it came after Enter, the handler that was there before has been called. */
 char *line_read(const char *prompt, int indent, bool *interrupted);
+/* The same from a file, without prompt and Ctrl-C. */
+char *line_of_file(FILE *in);
 /* Can entries of several lines be edited in place?  Not in a build without
  * readline, and not on a terminal whose cursor cannot move up. */
 bool line_edits_entries(void);

@@ -16,6 +16,7 @@
  *
  *   struct Repl     lives on the stack of repl_loop(), which frees all of it
  *   host, session   are the caller's; further sessions are forks (state.c) */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,45 +292,55 @@ static void greet(const Repl *r) {
            rly_version());
 }
 
+static int startup_unreadable(Repl *r, const char *path, int error) {
+  char why[USER_PATH_MAX + 100];
+  snprintf(why, sizeof why, "cannot read %s: %s", path, strerror(error));
+  rly_diagnostic_add(r->host->cx, "E0501", why);
+  host_report(r->host);
+  return EXIT_REFUSED;
+}
+
 /* Evaluates the start-up file as if its lines were typed.  Mistakes are
  * reported, and reading continues.  The user's own file may be missing; a file
- * that --startup names may not. */
-static void read_startup(Repl *r, const char *path) {
+ * that --startup names may not.  0, or an exit status after reporting that the
+ * file cannot be read. */
+static int read_startup(Repl *r, const char *path) {
   FILE *in = fopen(path, "r");
-  char *line = NULL;
-  size_t cap = 0;
-  if (!in && r->host->cli->startup) perror(path);
-  if (!in) return;
+  if (!in && errno == ENOENT && !r->host->cli->startup) return 0;
+  if (!in) return startup_unreadable(r, path, errno);
   r->startup = path;
   for (int at = 0; !r->quit; at++) {
-    ssize_t n = getline(&line, &cap, in);
-    if (n < 0) break;
-    if (n && line[n - 1] == '\n') line[n - 1] = '\0';
+    errno = 0;
+    char *line = line_of_file(in);
+    if (!line) break;
     if (!r->entry.len) r->line = at;
     take_line(r, line);
+    free(line);
   }
+  int error = ferror(in) ? errno : 0;
   if (r->entry.len) submit(r, true);
   entry_clear(&r->entry);
-  free(line);
   fclose(in);
   r->startup = NULL;
+  return error ? startup_unreadable(r, path, error) : 0;
 }
 
 /* Reads the start-up file that --startup names; otherwise the user's own, but
  * only at a terminal and not on top of a script, whose names it could hide. */
-static void start_up(Repl *r, bool script) {
+static int start_up(Repl *r, bool script) {
   const Cli *cli = r->host->cli;
   char path[USER_PATH_MAX];
-  if (cli->no_startup) return;
-  if (cli->startup) read_startup(r, cli->startup);
-  else if (r->tty && !script && user_config_file("startup.rly", path))
-    read_startup(r, path);
+  if (cli->no_startup) return 0;
+  if (cli->startup) return read_startup(r, cli->startup);
+  if (!r->tty || script || !user_config_file("startup.rly", path)) return 0;
+  return read_startup(r, path);
 }
 
 /* Ends at the end of the input, at :quit and when stdout cannot be written.
  * Ctrl-C gives up the entry that is being typed and nothing else.  An entry
  * that is unfinished at the end of a pipe is submitted, so that its mistake is
- * reported. */
+ * reported.  A start-up file that cannot be read is told at once, and by the
+ * exit status. */
 int repl_loop(Host *h, rly_session *s, bool script, struct Lesson *lesson) {
   Repl r = {.host = h,
             .lesson = lesson,
@@ -341,9 +352,10 @@ int repl_loop(Host *h, rly_session *s, bool script, struct Lesson *lesson) {
   if (lesson) learn_begin(&r);
   else greet(&r);
   bool file = !h->cli->eval && h->cli->words.count;
-  if (script && file) transcript_add_file(&r, h->cli->words.items[0]);
-  else if (script) transcript_add(&r);
-  if (!lesson) start_up(&r, script);
+  bool accepted = script && h->program->newest;
+  if (accepted && file) transcript_add_file(&r, h->cli->words.items[0]);
+  else if (accepted) transcript_add(&r);
+  int status = lesson ? 0 : start_up(&r, script);
   while (!r.quit && !h->write_error) {
     bool interrupted;
     host_listen(h);
@@ -371,7 +383,7 @@ int repl_loop(Host *h, rly_session *s, bool script, struct Lesson *lesson) {
   state_end(&r);
   free(r.last);
   free(r.loaded);
-  return 0;
+  return status;
 }
 
 static rly_status bind_params(Host *h) {

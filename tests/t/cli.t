@@ -803,6 +803,20 @@ my $twice = 'import "' . scratch('parts/bad.rly') . qq(";\n);
 gives(rly({in => "$twice$twice"}, 'repl'), 0, '', qr/(E0101.*){2}/s,
       'a file that was refused may be imported again');
 
+# --- What the prompt reads --------------------------------------------------
+
+gives(rly({in => ":set depth 5\r\n1 +\r\n2\r\n:quit\r\n4\r\n"}, 'repl'), 0,
+      "3\n", '', 'lines of CRLF at the prompt');
+my $startup = spew(scratch('startup.rly'), ":set rows 30\r\nlet %a = 5;\r\n");
+gives(rly({in => '%a'}, 'repl', '--startup', $startup), 0, "5\n", '',
+      '... and in a start-up file');
+gives(rly({in => "1\0 + (\n3\n"}, 'repl'), 0, "3\n", qr/E0001/,
+      'a line with a NUL is refused');
+gives(rly({in => '1'}, 'repl', '--startup', scratch('none.rly')), 1, "1\n",
+      qr/E0501.*none.rly: No such file/, 'no such start-up file');
+gives(rly({in => '1'}, 'repl', '--startup', scratch('')), 1, "1\n",
+      qr/E0501.*Is a directory/, '... or a folder');
+
 # --- Ctrl-C -----------------------------------------------------------------
 
 # The program says when it is running; then it is interrupted.

@@ -413,7 +413,7 @@ gives(rly({in => "\@four() + \@five()\n:limit\n%it\n"}, 'repl', '--startup',
       qr/^9\nmemory .*\ndepth 77\nsteps none\n.*\ntape 1G\n9\n\z/,
       qr/startup\.rly:4:1:\ error\[E0102\].*startup\.rly:6:1:\ error\[E0602\]
          .*no\ command/sx, 'what is wrong in a start-up file stops nothing');
-gives(rly({in => "7\n"}, 'repl', '--startup', scratch('none.rly')), 0, "7\n",
+gives(rly({in => "7\n"}, 'repl', '--startup', scratch('none.rly')), 1, "7\n",
       qr/none\.rly: No such file/, 'nor does one that is not there');
 gives(rly({in => "7\n"}, 'repl', '--no-startup', '--startup', $startup), 0,
       "7\n", '', 'it can be left out');

@@ -39,6 +39,7 @@ int command_serve_docs(const Cli *cli) {
     return refuse("the site is not built: make deps-web web");
   snprintf(port, sizeof port, "%d", (int)cli->port);
   const char *folder = cli->words.count ? cli->words.items[0] : site;
-  execl(server, server, folder, port, (char *)NULL);
+  execl(server, server, folder, port, cli->limits.safe ? "safe" : NULL,
+        (char *)NULL);
   return refuse(strerror(errno));
 }

@@ -40,6 +40,7 @@ typedef struct Visitor {
 
 typedef struct Server {
   int folder, door; /* descriptors */
+  bool safe;        /* no symbolic link is followed */
   Visitor visitors[VISITORS_MOST];
 } Server;
 
@@ -111,6 +112,25 @@ static bool decode(char *target) {
   return *target == '/' && target[1] != '/' && !strstr(target, "/.");
 }
 
+enum { OPENED_TO_READ = O_RDONLY | O_NONBLOCK | O_CLOEXEC };
+
+/* Opens a path one name after the other, so that none of them is a symbolic
+ * link. */
+static int open_without_links(int folder, char *path) {
+  int at = folder;
+  for (char *name = path; name && at >= 0;) {
+    char *slash = strchr(name, '/');
+    if (slash) *slash = '\0';
+    int next = openat(at, name,
+                      OPENED_TO_READ | O_NOFOLLOW | (slash ? O_DIRECTORY : 0));
+    if (slash) *slash = '/';
+    if (at != folder) close(at);
+    at = next;
+    name = slash ? slash + 1 : NULL;
+  }
+  return at;
+}
+
 /* Opens a path of the folder, of a folder its index.html.  Returns a
  * descriptor, or -1. */
 static int open_file(Server *s, char *path, size_t room, struct stat *is) {
@@ -120,7 +140,8 @@ static int open_file(Server *s, char *path, size_t room, struct stat *is) {
     strcpy(path + len, "index.html");
   }
   /* Not a pipe, which would keep the server waiting. */
-  int file = openat(s->folder, path + 1, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  int file = s->safe ? open_without_links(s->folder, path + 1)
+                     : openat(s->folder, path + 1, OPENED_TO_READ);
   if (file >= 0 && !fstat(file, is) && S_ISREG(is->st_mode)) return file;
   if (file >= 0) close(file);
   return -1;
@@ -280,7 +301,9 @@ static int refuse(const char *what) {
 
 int main(int count, char **words) {
   static Server s;
-  if (count != 3) return fputs("rly-serve-docs FOLDER PORT\n", stderr), 1;
+  if (count != 3 && count != 4)
+    return fputs("rly-serve-docs FOLDER PORT [safe]\n", stderr), 1;
+  s.safe = count == 4;
   s.folder = open(words[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (s.folder < 0) return refuse(words[1]);
   for (int i = 0; i < VISITORS_MOST; i++) s.visitors[i].fd = -1;

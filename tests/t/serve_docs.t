@@ -19,11 +19,20 @@ spew("$folder/a b.js", "1\n");
 spew("$folder/.git/config", "hidden\n");
 spew(scratch('secret'), "secret\n");
 
-pipe my $said, my $to or die "pipe: $!\n";
-my $pid = rly_start({to => $to}, 'serve-docs', $folder);
-close $to;
-my ($port) = <$said> =~ m{^http://127\.0\.0\.1:(\d+)/book/index\.html$};
-ok($port, 'the address is told') or BAIL_OUT('no server');
+symlink '..', "$folder/out" or die "symlink: $!\n";
+symlink 'a b.js', "$folder/link.js" or die "symlink: $!\n";
+
+# The process, and the port that it tells.
+my $port;
+sub serving {
+  pipe my $said, my $to or die "pipe: $!\n";
+  my $pid = rly_start({to => $to}, 'serve-docs', $folder, @_);
+  close $to;
+  ($port) = <$said> =~ m{^http://127\.0\.0\.1:(\d+)/book/index\.html$};
+  ok($port, "the address is told @_") or BAIL_OUT('no server');
+  return $pid;
+}
+my $pid = serving();
 
 sub connected {
   return IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port)
@@ -96,7 +105,17 @@ my @many = map { connected() } 1 .. 80;
 close $_ for @many;
 is((get('/a%20b.js'))[2], "1\n", '... nor do many');
 close $silent;
+is((get('/out/secret'))[2], "secret\n", 'a link is followed');
 
+kill 'TERM', $pid;
+waitpid $pid, 0;
+
+$pid = serving('--safe');
+is(status("/$_"), '404 Not Found', "... not with --safe: $_")
+  for 'out/secret', 'out/site/rly.wasm', 'link.js';
+($first, $fields, $body) = get('/book/');
+is("$fields->{'Content-Type'}|$body", "text/html; charset=utf-8|<p>the book\n",
+   '... which gives what is there');
 kill 'TERM', $pid;
 waitpid $pid, 0;
 

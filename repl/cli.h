@@ -234,6 +234,9 @@ int host_no_function(Host *h, const char *name);
 /* Reports a usage error; EXIT_REFUSED. */
 int host_usage(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Reports that a file or folder cannot be written; EXIT_RUNTIME. */
+int host_unwritable(Host *h, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* The whole of stdin, owned; NULL after reporting. */
 char *host_stdin(Host *h, size_t *len);
 /* Adds a file's text; `-` is stdin. */

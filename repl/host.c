@@ -361,13 +361,27 @@ int host_no_function(Host *h, const char *name) {
   return EXIT_REFUSED;
 }
 
-int host_usage(Host *h, const char *format, ...) {
+static int refuse(Host *h, const char *code, int status, const char *format,
+                  va_list args) {
   char message[1024];
+  vsnprintf(message, sizeof message, format, args);
+  rly_diagnostic_add(h->cx, code, message);
+  host_report(h);
+  return status;
+}
+
+int host_usage(Host *h, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
+  int status = refuse(h, "E0506", EXIT_REFUSED, format, args);
   va_end(args);
-  rly_diagnostic_add(h->cx, "E0506", message);
-  host_report(h);
-  return EXIT_REFUSED;
+  return status;
+}
+
+int host_unwritable(Host *h, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int status = refuse(h, "E0507", EXIT_RUNTIME, format, args);
+  va_end(args);
+  return status;
 }

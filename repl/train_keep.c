@@ -257,10 +257,10 @@ static int try_folder(Training *t) {
   if (!path_of(t, path, ".rly-XXXXXX")) return EXIT_REFUSED;
   int file = mkstemp(path);
   if (file < 0)
-    return host_usage(t->h,
-                      "cannot write to the folder %s: %s; -o FOLDER names "
-                      "another",
-                      t->folder, strerror(errno));
+    return host_unwritable(t->h,
+                           "cannot write to the folder %s: %s; -o FOLDER names "
+                           "another",
+                           t->folder, strerror(errno));
   close(file);
   remove(path);
   return 0;
@@ -268,9 +268,9 @@ static int try_folder(Training *t) {
 
 static int make_folder(Training *t) {
   if (!mkdir(t->folder, 0777) || errno == EEXIST) return 0;
-  return host_usage(t->h,
-                    "cannot make the folder %s: %s; -o FOLDER names another",
-                    t->folder, strerror(errno));
+  return host_unwritable(
+      t->h, "cannot make the folder %s: %s; -o FOLDER names another", t->folder,
+      strerror(errno));
 }
 
 /* Two runs in one folder would drop each other's states.  The lock ends with

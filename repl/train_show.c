@@ -24,7 +24,7 @@ int train_log_open(Training *t) {
   t->log =
       !strcmp(path, "-") ? stdout : fopen(path, t->h->cli->resume ? "a" : "w");
   if (t->log) return 0;
-  return host_usage(t->h, "cannot write %s: %s", path, strerror(errno));
+  return host_unwritable(t->h, "cannot write %s: %s", path, strerror(errno));
 }
 
 /* A run goes on without its log, since its weights are worth more. */

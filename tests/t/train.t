@@ -322,8 +322,9 @@ gives(train('three', '--epochs', 2, '--resume'), 0,
       'nothing to do');
 like(train('three', '--epochs', 2, '--resume', '--json')->{out},
      qr/"ended": "done"/, '... which is an end');
-like(train('logless', '--log', scratch('none/log'))->{err},
-     qr/cannot write .*: No such file or directory$/, 'why there is no log');
+gives(train('logless', '--log', scratch('none/log')), 2, '',
+      qr/E0507\]: cannot write .*: No such file or directory$/,
+      'why there is no log');
 
 # A run that lost patience is over.
 my $patient = train('patience', '--epochs', 500, '--patience', 2, '--lr', 1);
@@ -434,16 +435,16 @@ gives(train('damaged', '--epochs', 2, '--resume'), 1, '',
       'no state that is whole');
 
 # A folder that takes no files is found before a step is done.
-for (['/proc', qr/E0506\]: cannot write to the folder \/proc: .*; -o FOLDER/],
-     ['/proc/none', qr/E0506\]: cannot make the folder .*none: .*; -o FOLDER/],
+for (['/proc', qr/E0507\]: cannot write to the folder \/proc: .*; -o FOLDER/],
+     ['/proc/none', qr/E0507\]: cannot make the folder .*none: .*; -o FOLDER/],
      [$plane, qr/cannot write to the folder .*plane\.rly: Not a directory/]) {
   my ($folder, $why) = @$_;
-  gives(rly(@train, '-o', $folder), 1, '', $why, "no run in $folder");
+  gives(rly(@train, '-o', $folder), 2, '', $why, "no run in $folder");
 }
 SKIP: {
   skip 'the superuser may write everywhere', 1 if !$>;
   mkdir scratch('locked'), 0555 or die;
-  gives(train('locked'), 1, '', qr/locked: Permission denied/, 'a locked one');
+  gives(train('locked'), 2, '', qr/locked: Permission denied/, 'a locked one');
 }
 
 my %refused = (

@@ -256,20 +256,21 @@ void host_say_unwritten(int error) {
     fprintf(stderr, "rly: output could not be written: %s\n", strerror(error));
 }
 
-/* Reports a failure to write.  A file that could not be written (E0507) decides
- * the status, whoever met it.  Of the standard output, a status that says more
- * (refused, run-time error) is not replaced; EXIT_INTERRUPTED is, where not the
+/* Reports a failure to write.  It decides the status, whether of a file (E0507)
+ * or of the standard output, which may have had to show the diagnostics.  A
+ * run-time error has the same status, and so has EXIT_INTERRUPTED where not the
  * user interrupted but give_up_writing(). */
 int host_finish(Host *h, int status) {
-  if (h->unwritten && (status == EXIT_REFUSED || status == EXIT_LIMIT))
-    status = EXIT_RUNTIME;
-  if (status == EXIT_LIMIT && !h->said) fputs("rly: out of memory\n", stderr);
   errno = 0;
   if (fflush(stdout) || ferror(stdout)) give_up_writing(h);
   bool stopped = status == EXIT_INTERRUPTED && !interrupted;
-  if (!h->write_error || (status && !stopped)) return status;
-  host_say_unwritten(h->write_error);
-  return EXIT_RUNTIME;
+  if (h->write_error && (!status || stopped)) status = EXIT_RUNTIME;
+  bool lost = h->unwritten || h->write_error;
+  if (lost && (status == EXIT_REFUSED || status == EXIT_LIMIT))
+    status = EXIT_RUNTIME;
+  if (status == EXIT_LIMIT && !h->said) fputs("rly: out of memory\n", stderr);
+  if (h->write_error) host_say_unwritten(h->write_error);
+  return status;
 }
 
 /* program_failed() reports E0701 with the sizes and clears `exhausted`. */

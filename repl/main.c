@@ -187,14 +187,16 @@ static void run_words(const rly_stack *stack, void *data) {
   if (c) w->status = run_command(stack, c, named, w->argc, w->argv);
 }
 
-/* Opens /dev/null at the number of each standard stream that is closed.  The
+/* Opens something at the number of each standard stream that is closed.  The
  * next file would get that number otherwise, and output would be written into
- * it.  Stdin is opened for writing and the other two for reading, so that using
- * them fails as before. */
+ * it.  Using the stream fails as before: stdin is opened for writing, and the
+ * other two lead to a folder, which cannot be written under the name
+ * /dev/stdout either. */
 static void occupy_closed_streams(void) {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-      open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+      open(fd == STDIN_FILENO ? "/dev/null" : "/",
+           fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 /* SIGPIPE would end the process without a word when a reader goes; ignored, the

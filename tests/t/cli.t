@@ -538,6 +538,9 @@ my $trace = scratch('closed.json');
 is(system("$ENV{RLY} run --trace $trace $source >&- 2>/dev/null") >> 8, 2,
    'a closed stdout is told');
 unlike(slurp($trace), qr/^1/, '... and what is printed goes to no other file');
+my $main = program('def @main() { 1 }');
+is(system("$ENV{RLY} run --outputs /dev/stdout $main >&- 2>/dev/null") >> 8, 2,
+   '... nor is it lost in silence under another name');
 
 my $shown = scratch('out/shown.safetensors');
 gives(rly('-e', '1; (2f, [3, 4])', '--outputs', $shown), 0,
@@ -550,13 +553,16 @@ gives(rly('-e', '(1, 2)', '--outputs', scratch('out/two.npy')), 2,
       "(1, 2)\n", qr/E0507.*one tensor/, 'or what hinders it is said');
 
 SKIP: {
-  skip 'no /dev/full', 5 unless -c '/dev/full';
+  skip 'no /dev/full', 8 unless -c '/dev/full';
   gives(rly({out => '/dev/full'}, '-e', '1'), 2, qr//,
         qr/not be written: No space/, 'a full disk');
   gives(rly({out => '/dev/full'}, @$_), 2, qr//,
         qr/\Arly: output could not be written: No space.*\n\z/,
         "for @$_, too")
       for ['--help'], ['--version'], ['ops'], ['explain', 'E0501'];
+  gives(rly({out => '/dev/full'}, @$_, '--json', program('%a;')), 2, qr//,
+        qr/\Arly: output could not be written: No space.*\n\z/,
+        "for diagnostics of @$_ on stdout") for ['run'], ['check'], ['verify'];
 }
 pipe my $reader, my $writer or die "pipe: $!\n";
 close $reader;

@@ -700,8 +700,9 @@ rly_session *rly_session_fork(rly_session *s,
 rly_status rly_session_reset(rly_session *s);
 
 /* To a file, which is replaced whole or not at all: .safetensors, a tensor
- * named as each cell's path.  A cell that holds a function is refused.
- * Gives: refused, runtime, limit, interrupted, misuse. */
+ * named as each cell's path.  A cell that holds a function is refused, and so
+ * is a path that ends as another format's, such as .npz. Gives: refused,
+ * runtime, limit, interrupted, misuse. */
 rly_status rly_session_save(rly_session *s, const char *path);
 /* From such a file, all cells or none: names, types, shapes and the checksum
  * must fit.

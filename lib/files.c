@@ -146,6 +146,15 @@ Tensor *array_read(rly_context *cx, const char *path) {
                                   : bytes_read(path, &cx->heap, &cx->diags);
 }
 
+bool path_takes_state(const char *path, Diags *diags) {
+  const Format *format = format_by_extension(path);
+  if (!format || format == formats) return true;
+  diag_error(diags, E0507, SPAN_NONE,
+             "cannot write %s: a state is written as %s, not as %s", path,
+             formats->extension, format->extension);
+  return false;
+}
+
 /* A path without a known extension is written as safetensors. */
 bool tensors_write(rly_context *cx, const TensorFile *f, const char *path,
                    Diags *diags) {

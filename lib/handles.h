@@ -383,6 +383,9 @@ TensorFile *tensors_read(rly_context *cx, const char *path);
 Tensor *array_read(rly_context *cx, const char *path);
 /* Writes in the format that the path's extension names; false after
  * reporting. */
+/* May a state be written there?  It is written as safetensors.  False, after
+ * reporting, where the extension names another format. */
+bool path_takes_state(const char *path, Diags *diags);
 bool tensors_write(rly_context *cx, const TensorFile *f, const char *path,
                    Diags *diags);
 

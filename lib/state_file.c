@@ -262,6 +262,7 @@ static rly_status write_pack(Pack *p, const char *path) {
 static rly_status save(rly_session *s, const char *path) {
   rly_status status = session_start(s, true);
   if (status != RLY_OK) return status;
+  if (!path_takes_state(path, &s->diags)) return session_failed(s, RLY_RUNTIME);
   Pack p;
   bool packed = pack(&p, s, false);
   status = packed ? write_pack(&p, path) : stopped_or(s, RLY_REFUSED);

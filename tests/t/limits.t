@@ -165,15 +165,15 @@ like($tests->{out}, qr/not ok 2 .*the command was ended: .*\nok 3 /s,
      '... of one that prints without an end, too');
 
 # Outputs and a state that are written to a pipe which nobody reads.
-my $unread = scratch('unread.npy');
-system('mkfifo', $unread) == 0 or die;
+my ($unread, $unread_state) = map { scratch("unread.$_") } qw(npy safetensors);
+system('mkfifo', $unread, $unread_state) == 0 or die;
 times_out(qr/\A1f\n\z/, qr/E0703.*while writing the outputs/,
           '--timeout ends the writing of outputs', 'run', '--outputs', $unread,
           spew(scratch('one.rly'), '1f'));
 my $frame = spew(scratch('frame'), pack 'f<', 1);
 times_out(qr/\A0\n\z/, qr/E0703.*while saving the state/,
           '--timeout ends the saving of a state',
-          'stream', '--input', $frame, '--save-state', $unread, $steps);
+          'stream', '--input', $frame, '--save-state', $unread_state, $steps);
 
 # Where no thread can be made a limit of time is not dropped in silence, and a
 # kernel works without threads.

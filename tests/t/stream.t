@@ -224,6 +224,9 @@ misused(qr/E0506.*the program and .* --output/, 'an output that is the program',
         '--output', "sum=$several");
 misused(qr/E0506.*--output and .* --expect/, 'or what is expected',
         map { ($_, 'sum=' . scratch('same.npy')) } '--output', '--expect');
+gives(rly(@feed, '--save-state', scratch('s.npz')), 2, '',
+      qr/E0507.*a state is written as .safetensors, not as .npz/,
+      'a state in a file of another format');
 misused(qr/E0506.*raw or as .npy/, 'an output in a file of several tensors',
         '--output', 'sum=' . scratch('o.npz'));
 my $failing = spew(scratch('failing.rly'), <<'END');

@@ -348,21 +348,23 @@ static int run_again(Rerun *r, const Cli *cli) {
   return stopped ? EXIT_INTERRUPTED : refused ? refused : written;
 }
 
-int command_watch(const Cli *cli) {
+/* A file that is not there at the beginning is not waited for: one run says why
+ * it cannot be read. */
+int command_watch(const Cli *given) {
+  Cli cli = *given;
   Rerun r = {.count = 0};
-  watch_file(&r, cli->words.items[0]);
-  if (!r.count || !r.files[0].there) {
-    if (r.count) fprintf(stderr, "rly: there is no file %s\n", r.files[0].path);
-    else fputs("rly: out of memory\n", stderr);
-    if (r.count) free(r.files[0].path);
+  watch_file(&r, cli.words.items[0]);
+  if (!r.count) {
+    fputs("rly: out of memory\n", stderr);
     return EXIT_REFUSED;
   }
-  int status = run_again(&r, cli);
-  while (!status && !cli->once && !host_was_interrupted()) {
+  cli.once |= !r.files[0].there;
+  int status = run_again(&r, &cli);
+  while (!status && !cli.once && !host_was_interrupted()) {
     tick();
-    if (has_changed(&r)) status = run_again(&r, cli);
+    if (has_changed(&r)) status = run_again(&r, &cli);
   }
   for (int i = 0; i < r.count; i++) free(r.files[i].path);
   free(r.kept);
-  return status || cli->once ? status : EXIT_INTERRUPTED;
+  return status || cli.once ? status : EXIT_INTERRUPTED;
 }

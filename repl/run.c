@@ -365,7 +365,7 @@ static int run_interactive(Host *h, const rly_function *entry, bool whole,
  * text is a program, `bound` that it can run: the prompt needs the first
  * only. */
 static int run_program(Host *h) {
-  const rly_function *entry;
+  const rly_function *entry = NULL;
   int args;
   if (h->cli->startup && !h->cli->interactive)
     return host_usage(h, "--startup is read before a prompt: it needs -i");

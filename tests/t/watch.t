@@ -80,8 +80,11 @@ kill INT => $pid;
 is(rly_wait($pid)->{status}, 130, 'also while the program runs');
 
 gives(rly('watch'), 1, '', qr/watch needs a file/, 'no file');
-gives(rly('watch', scratch('none.rly')), 1, '', qr/no file .*none\.rly/,
-      'one that is not there');
+symlink 'round.rly', scratch('round.rly') or die "symlink: $!\n";
+gives(rly('watch', scratch('round.rly')), 1, '',
+      qr/E0501.*levels of symbolic links/, 'why a file cannot be read');
+gives(rly('watch', scratch('none.rly')), 1, '',
+      qr/E0501.*none\.rly: No such file/, 'one that is not there');
 
 SKIP: {
   my $why = screen_missing();

@@ -27,6 +27,7 @@ enum { COST_ROWS = 1, COST_MEASURED };
 
 /* One field for each flag; flags.def has the rows. */
 typedef struct Cli {
+  int command; /* its set of one (IN_RUN and so on) */
   rly_options limits;
   int color;
   bool json, help, version;

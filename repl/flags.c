@@ -30,6 +30,7 @@ typedef enum FlagKind {
   READ_STATE,
   WRITE_FILE,
   WRITE_STATE,
+  WRITE_STREAM,
   LIST,
   READ_FILES,
   WRITE_FILES,
@@ -64,7 +65,7 @@ static const Flag flags[] = {
 enum { FLAG_COUNT = sizeof flags / sizeof *flags };
 
 static bool is_path(FlagKind kind) {
-  return kind >= READ_FILE && kind <= WRITE_STATE;
+  return kind >= READ_FILE && kind <= WRITE_STREAM;
 }
 static bool is_list(FlagKind kind) {
   return kind >= LIST && kind <= WRITE_FILES;
@@ -152,6 +153,8 @@ static const char *const takes[] = {
     [LIMIT_COUNT] = "a whole number, 1 or more, or none",
     [LIMIT_SECONDS] = "seconds, such as 1.5, or none",
     [NUMBER] = "a number above 0",
+    [WRITE_FILE] = "the path of a file",
+    [WRITE_STATE] = "the path of a file",
     [LIST] = "at most 1024 of these",
     [READ_FILES] = "at most 1024 of these",
     [WRITE_FILES] = "at most 1024 of these",
@@ -186,8 +189,11 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
     case TEXT:
     case READ_FILE:
     case READ_STATE:
+    case WRITE_STREAM: *(const char **)at = value; return true;
     case WRITE_FILE:
-    case WRITE_STATE: *(const char **)at = value; return true;
+    case WRITE_STATE:
+      *(const char **)at = value;
+      return strcmp(value, "-") != 0;
     case WORD:
     case LAST_WORD: return read_word(f->value, value, at);
     case FUNCTION: *(const char **)at = value + (*value == '@'); return true;
@@ -393,6 +399,7 @@ int flags_before(int argc, char **argv) {
 bool flags_parse(int command, const char *name, int argc, char **argv,
                  Cli *cli) {
   bool only_words = false;
+  cli->command = command;
   for (int i = 0; i < argc; i++) {
     if (!only_words && !strcmp(argv[i], "--")) {
       only_words = true;
@@ -446,13 +453,6 @@ const char *named_value(const char *text, size_t *len) {
   return named ? text + n + 1 : text;
 }
 
-/* Of the rows that set one field, the first stands for all. */
-static bool is_repeated(const Flag *f) {
-  for (const Flag *g = flags; g < f; g++)
-    if (g->field == f->field) return true;
-  return false;
-}
-
 int flags_files(const Cli *cli, int (*visit)(void *data, const FlagFile *file),
                 void *data) {
   int status = 0;
@@ -463,7 +463,7 @@ int flags_files(const Cli *cli, int (*visit)(void *data, const FlagFile *file),
                                 f->kind == WRITE_STATE ||
                                 f->kind == WRITE_FILES,
                      .state = f->kind == READ_STATE || f->kind == WRITE_STATE};
-    if (is_repeated(f)) continue;
+    if (!(f->commands & cli->command)) continue;
     if (is_path(f->kind) && (file.path = *(const char *const *)at))
       status = visit(data, &file);
     const TextList *list = f->kind > LIST && is_list(f->kind) ? at : NULL;

@@ -511,6 +511,10 @@ gives(rly(@$_, $source, $source), 1, '', qr/E0506.*would be overwritten/,
   for ['run', '--outputs'], ['run', '--trace'], ['opt', '--html'],
       ['opt', '--rewrites'], ['step', '--html'];
 is(slurp($source), '1;', '... and stays');
+gives(rly(@$_, '-'), 1, '', qr/`$$_[-1]` takes the path of a file, not `-`/,
+      "- is no file to be written by @$_")
+  for ['run', $source, '--outputs'], ['opt', $source, '--html'],
+      ['export', $source, '-o'], ['stream', $source, '--save-state'];
 # All that a command reads is safe, not the program alone.
 {
   my $imported = program('def @main(%x: Tensor[(1), float32]) { %x }');

@@ -381,11 +381,11 @@ bool session_step_holds(rly_session *s, Stepper *st, const char *condition,
 TensorFile *tensors_read(rly_context *cx, const char *path);
 /* The array of a .npy file, or the bytes of any other; NULL after reporting. */
 Tensor *array_read(rly_context *cx, const char *path);
-/* Writes in the format that the path's extension names; false after
- * reporting. */
 /* May a state be written there?  It is written as safetensors.  False, after
  * reporting, where the extension names another format. */
 bool path_takes_state(const char *path, Diags *diags);
+/* Writes in the format that the path's extension names; false after
+ * reporting. */
 bool tensors_write(rly_context *cx, const TensorFile *f, const char *path,
                    Diags *diags);
 

@@ -162,8 +162,7 @@ bool flags_lack(int command, const Cli *cli, char *why, size_t size);
 void flags_print(FILE *out, int command);
 /* A value of --input, --bind and their like is `NAME=VALUE` or plain.  The
  * value behind a name, which is `*len` bytes long; a name has only letters,
- * digits,
- * `_` and `.`, and begins with no `.`. */
+ * digits, `_` and `.`, and begins with no `.`. */
 const char *named_value(const char *text, size_t *len);
 /* A file that a flag names. */
 typedef struct FlagFile {

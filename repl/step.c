@@ -141,7 +141,7 @@ static void run_run(Walk *w, const char *rest) {
 static void run_goto(Walk *w, const char *rest) {
   uint64_t n, at = stepper_number(w->stepper);
   if (!read_count(rest, &n) || !n) {
-    step_say(&w->show, "`%s` is the number of no step", rest);
+    step_say(&w->show, "`%s` is no number of a step", rest);
     return;
   }
   StepStop stop = STOP_STEP;

@@ -161,7 +161,7 @@ is_deeply(moves([$_], $fact), ['1 global'], "no move: $_")
 like(rly({in => "$_->[0]\n"}, 'step', $fact)->{out}, qr/^$_->[1]\n\z/m, $_->[0])
     for ['step x', '`x` is no number of steps'],
         ['back 0', '`0` is no number of steps'],
-        ['goto x', '`x` is the number of no step'], ['goto', 'goto takes N'],
+        ['goto x', '`x` is no number of a step'], ['goto', 'goto takes N'],
         ['over 3', 'over takes no words'], ['show nope', 'show takes no words'],
         ['delete', 'delete takes N'], ['print', 'print takes EXPR'];
 

@@ -115,20 +115,8 @@ static const StepRuleMade *rule_of(StepMachine *m, const StepObj *r) {
 /* Always false. */
 static bool no_rule(StepSweep *w, const StepObj *r, GradientStatus status) {
   const OpInfo *op = r->site->attrs->op;
-  Span span = r->site->expr->span;
-  if (status == GRADIENT_UNKNOWN)
-    return step_fail(w->m, E0609, span,
-                     "`%s` cannot be differentiated here: an attribute that "
-                     "its derivative needs must be a literal",
-                     op->name);
-  if (status == GRADIENT_NONE)
-    return step_fail(
-        w->m, E0609, span, "`%s` has no derivative, because %s", op->name,
-        op->no_gradient ? op->no_gradient : "there is no rule for this call");
-  return step_fail(w->m, E0609, span,
-                   "the rule of differentiation of `%s` does not fit these "
-                   "operands",
-                   op->name);
+  return step_fail(w->m, E0609, r->site->expr->span, "%s",
+                   gradient_refusal(&w->m->scratch, op->name, op, status));
 }
 
 /* An attribute that depends on the inputs; or NULL. */

@@ -680,6 +680,28 @@ GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
   return m.unknown ? GRADIENT_UNKNOWN : GRADIENT_FAILED;
 }
 
+/* --- Messages ------------------------------------------------------------- */
+
+const char *gradient_refusal(Arena *arena, const char *name, const OpInfo *op,
+                             GradientStatus status) {
+  const char *text;
+  if (status == GRADIENT_UNKNOWN)
+    text = arena_printf(arena,
+                        "`%s` cannot be differentiated here: an attribute that "
+                        "its derivative needs must be a literal",
+                        name);
+  else if (status == GRADIENT_NONE)
+    text = arena_printf(
+        arena, "`%s` has no derivative, because %s", name,
+        op->no_gradient ? op->no_gradient : "there is no rule for this call");
+  else
+    text = arena_printf(arena,
+                        "the rule of differentiation of `%s` does not fit "
+                        "these operands",
+                        name);
+  return text ? text : "this has no derivative";
+}
+
 /* --- The operators of a sweep -------------------------------------------- */
 
 const Attrs *adjoint_op(Arena *arena, AdjointOp which) {

@@ -26,6 +26,11 @@ typedef struct Gradient {
 GradientStatus types_gradient(Program *p, const Attrs *attrs, int count,
                               const Type *const *types, Gradient *out);
 
+/* Why a call of the operator, which is known as `name`, has no rule: the
+ * message of E0609. */
+const char *gradient_refusal(Arena *arena, const char *name,
+                             const struct OpInfo *op, GradientStatus status);
+
 /* The operators by which a reverse sweep adds up parts of adjoints, beside
  * those of rules. */
 typedef enum AdjointOp {

@@ -444,22 +444,9 @@ bool sweep_blame(Session *s, const OpSite *site) {
 
 /* Where the operator stands that has no rule here.  Always false. */
 static bool no_rule(Session *s, const OpSite *site, GradientStatus status) {
-  const char *name = name_of_call(s, site);
-  if (status == GRADIENT_UNKNOWN)
-    vm_fault_at(s, site->span, E0609,
-                "`%s` cannot be differentiated here: an attribute that its "
-                "derivative needs must be a literal",
-                name);
-  else if (status == GRADIENT_NONE)
-    vm_fault_at(s, site->span, E0609, "`%s` has no derivative, because %s",
-                name,
-                site->op->no_gradient ? site->op->no_gradient
-                                      : "there is no rule for this call");
-  else
-    vm_fault_at(s, site->span, E0609,
-                "the rule of differentiation of `%s` does not fit these "
-                "operands",
-                name);
+  vm_fault_at(
+      s, site->span, E0609, "%s",
+      gradient_refusal(&s->scratch, name_of_call(s, site), site->op, status));
   diag_hint(s->fault,
             status == GRADIENT_UNKNOWN
                 ? "write a literal; where there are several, an `if` chooses "

@@ -156,8 +156,9 @@ int flags_before(int argc, char **argv);
  * printing a usage error. */
 bool flags_parse(int command, const char *name, int argc, char **argv,
                  Cli *cli);
-/* Is a flag given without another one that it needs?  `why` then says so. */
-bool flags_lack(int command, const Cli *cli, char *why, size_t size);
+/* Is a flag given without another one that it needs, or with one that takes its
+ * effect?  `why` then says so. */
+bool flags_misfit(int command, const Cli *cli, char *why, size_t size);
 /* The flags of a command, for help texts. */
 void flags_print(FILE *out, int command);
 /* A value of --input, --bind and their like is `NAME=VALUE` or plain.  The

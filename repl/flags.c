@@ -424,12 +424,46 @@ static const struct {
     {IN_OPT, "--cost", "--saturate", NULL},
 };
 
+/* Flags of which only one would have its effect. */
+static const struct {
+  int commands;
+  const char *flag, *other;
+} clashes[] = {
+    {IN_FMT, "--functional", "--stateful"},
+    {IN_FMT, "--functional", "--relay"},
+    {IN_FMT, "--functional", "--pass"},
+    {IN_FMT, "--stateful", "--relay"},
+    {IN_FMT, "--stateful", "--pass"},
+    {IN_FMT, "--relay", "--pass"},
+    {IN_OPS | IN_DOC, "--markdown", "--json"},
+    {IN_RUN | IN_REPL, "--startup", "--no-startup"},
+    {IN_OPT, "--dump-pipeline", "--html"},
+    {IN_OPT, "--dump-pipeline", "--rewrites"},
+    {IN_OPT, "--dump-pipeline", "--verify"},
+    {IN_OPT, "--dump-pipeline", "--bisect"},
+    {IN_OPT, "--dump-pipeline", "--reduce"},
+};
+
 static bool has(int command, const Cli *cli, const char *text) {
   const char *value;
   return text && is_given(find_flag(command, text, &value), cli);
 }
 
-bool flags_lack(int command, const Cli *cli, char *why, size_t size) {
+static bool flags_clash(int command, const Cli *cli, char *why, size_t size) {
+  for (size_t i = 0; i < sizeof clashes / sizeof *clashes; i++) {
+    if (!(clashes[i].commands & command) ||
+        !has(command, cli, clashes[i].flag) ||
+        !has(command, cli, clashes[i].other))
+      continue;
+    snprintf(why, size, "%s and %s do not go together", clashes[i].flag,
+             clashes[i].other);
+    return true;
+  }
+  return false;
+}
+
+bool flags_misfit(int command, const Cli *cli, char *why, size_t size) {
+  if (flags_clash(command, cli, why, size)) return true;
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
     const char *with = needs[i].with, *other = needs[i].other;
     if (!(needs[i].commands & command) || !has(command, cli, needs[i].flag) ||

@@ -123,7 +123,7 @@ static const Command *choose(int *argc, char **argv, bool *named) {
 static bool fits(const Command *c, const Cli *cli, char *why, size_t size) {
   int count = cli->words.count;
   if (count >= c->least && count <= c->most)
-    return !flags_lack(c->bit, cli, why, size);
+    return !flags_misfit(c->bit, cli, why, size);
   if (count < c->least) snprintf(why, size, "%s needs a file", c->name);
   else
     snprintf(why, size, "`%.500s` is a word too many: rly %s%s%s",

@@ -588,6 +588,13 @@ my $deep = program("def \@f(\%n: int32) -> int32 { 1 + \@f(\%n + 1) }\n",
 gives(rly('--max-depth', '1000', $deep), 3, '',
       qr/E0702.*  \.\.\. 999 more like this\n  in top level/s,
       '--max-depth, and a trace that counts what repeats');
+gives(rly(@$_, program("1;\n")), 1, '',
+      qr/E0506\]: $$_[1] and $$_[2] do not go together\n/, "rly @$_")
+  for ['fmt', '--functional', '--relay'], ['fmt', '--functional', '--stateful'],
+      ['opt', '--dump-pipeline', '--verify'];
+gives(rly('ops', '--markdown', '--json'), 1,
+      qr/"--markdown and --json do not go together"/, '',
+      'rly ops --markdown --json');
 gives(rly('test', '--max-memory', $_, program("1 + 1;\n// expect: 2\n")), 1,
       qr/\Anot ok 1 - .*: out of memory\n1\.\.1\n\z/,
       "rly: out of memory\n", "rly test --max-memory $_")

@@ -38,8 +38,13 @@ static const char *read_words(Repl *r, const char *rest, Pipeline *out) {
   Program *p = r->host->program->ir;
   const char *text = pipeline_level(1);
   size_t n = word_length(rest);
-  bool level =
-      n == 3 && !strncmp(rest, "-O", 2) && rest[2] >= '0' && rest[2] <= '2';
+  bool dashed = !strncmp(rest, "-O", 2);
+  bool level = dashed && n == 3 && rest[2] >= '0' && rest[2] <= '2';
+  if (dashed && !level) {
+    repl_refuse("opt", "there are -O0, -O1 and -O2, and no %.*s",
+                n < 20 ? (int)n : 20, rest);
+    return NULL;
+  }
   char *named = NULL;
   if (level) text = pipeline_level(rest[2] - '0');
   else if (names_pass(rest)) text = named = strndup(rest, n);

@@ -51,6 +51,7 @@ gives(rly({in => $text}, 'run', '-'), 0, "6\n", '', 'its text runs');
 
 for my $case (['', qr/takes an expression/], ['-O1', qr/takes an expression/],
               ['Inline', qr/takes an expression/],
+              ['-O7 1', qr/there are -O0, -O1 and -O2, and no -O7/],
               ['@twice(', qr/error\[E0/], ['def @g() { 1 }', qr/E0506/],
               ['@twcie(1)', qr/^<expression>:1:1: error\[E0102\].*`\@twice`/s],
               ['Inline(siz=1) 2', qr/error\[E0521\]/]) {

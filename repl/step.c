@@ -296,8 +296,7 @@ static const StepCommand table[] = {
     {"goto", 'g', "N", run_goto, "to the step of that number"},
     {"run", 'r', "", run_run, "to a breakpoint, or the end"},
     {"break", 0, "[WHERE]", run_break,
-     "stop at %name, @name, an operator, (2, 3), nan, FILE:LINE, each perhaps "
-     "with `if EXPR`; or list them"},
+     "stop at %x, @f, an operator, (2, 3), nan, FILE:LINE [if EXPR]"},
     {"delete", 'd', "N", run_delete, "take a breakpoint away"},
     {"fold", 0, "[KINDS]", run_fold,
      "pass steps over, and count them; or list"},

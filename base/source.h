@@ -84,8 +84,8 @@ typedef struct SourceMap {
   VEC(SourceFile *) files; /* by ascending base */
   uint32_t next_base;
   const FileHost *file_host; /* or NULL */
-  /* The paths of all files of the system's that were read, each once, if
-   * somebody wants to know them. */
+  /* With `notes_read`, the paths of all files that were read from the system,
+   * each once; those that a file host gave are not among them. */
   bool notes_read;
   VEC(const char *) read;
 } SourceMap;
@@ -98,7 +98,7 @@ void sources_done(SourceMap *m);
 SourceFile *sources_add(SourceMap *m, const char *path, const char *text,
                         size_t len, bool library);
 
-/* Notes that the file was read, if somebody wants to know; io/ calls this.
+/* Notes that the file is read, where the map has `notes_read`; io/ calls this.
  * Raises `exhausted` when memory runs out. */
 void sources_note_read(SourceMap *m, const char *path);
 

@@ -23,7 +23,7 @@ typedef struct FileMap {
  * released by file_bytes_release. */
 FileFrom file_given(const Diags *diags, const char *path, FileBytes *out);
 void file_bytes_release(const FileBytes *bytes);
-/* Tells the diagnostics' sources that a file of the system's is read. */
+/* Notes in the map of the diagnostics that a file of the system is read. */
 void file_note_read(const Diags *diags, const char *path);
 
 /* An owned reference, or NULL after reporting.  Only regular files can be

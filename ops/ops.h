@@ -78,8 +78,8 @@ typedef enum OpView {
  * of its results itself: op_linear() tells it of a call. */
 typedef enum OpLinear {
   LINEAR_NOT,      /* or forward runs do not ask */
-  LINEAR_FIRST,    /* in the first, of any dtype; the others, such as indices,
-                      are no numbers of the results: op(x', i) */
+  LINEAR_FIRST,    /* in the first, of any dtype; the results hold no numbers
+                      of the others, which are indices or shapes: op(x', i) */
   LINEAR_TOGETHER, /* in all of floats at once: op(x', y') */
   LINEAR_ROWS, /* likewise, unless attribute `mode` combines what is set with
                   what was there otherwise than by a sum */

@@ -4,7 +4,7 @@
 #ifndef OPS_WORDS_H
 #define OPS_WORDS_H
 
-/* Of an index that is out of range. */
+/* What becomes of an index that is out of range. */
 #define TAKE_MODES "clip|wrap|fast"
 typedef enum TakeMode { TAKE_CLIP, TAKE_WRAP, TAKE_FAST } TakeMode;
 
@@ -24,18 +24,19 @@ typedef enum ScatterMode {
 #define PAD_MODES "constant|edge|reflect"
 typedef enum PadMode { PAD_CONSTANT, PAD_EDGE, PAD_REFLECT } PadMode;
 
-/* Is the border itself mirrored? */
+/* Does a mirrored margin repeat the element at the border? */
 #define MIRROR_MODES "SYMMETRIC|REFLECT"
 typedef enum MirrorMode { MIRROR_SYMMETRIC, MIRROR_REFLECT } MirrorMode;
 
-/* The numbers of a slice's `end`. */
+/* What the numbers of a slice's `end` say: where it ends, or how long it is. */
 #define SLICE_MODES "end|size"
 typedef enum SliceMode { SLICE_END, SLICE_SIZE } SliceMode;
 
+/* What topk gives. */
 #define TOPK_RESULTS "both|values|indices"
 typedef enum TopkResults { TOPK_BOTH, TOPK_VALUES, TOPK_INDICES } TopkResults;
 
-/* Of a loss over its terms. */
+/* What a loss makes of its terms; LOSS_TERMS leaves them as they are. */
 #define LOSS_REDUCTIONS "mean|sum|none"
 typedef enum LossReduction { LOSS_MEAN, LOSS_SUM, LOSS_TERMS } LossReduction;
 
@@ -43,11 +44,12 @@ typedef enum LossReduction { LOSS_MEAN, LOSS_SUM, LOSS_TERMS } LossReduction;
 #define INDEXINGS "ij|xy"
 typedef enum Indexing { INDEXING_IJ, INDEXING_XY } Indexing;
 
-/* Of an image, where an operator knows these two alone. */
+/* The order of an image's axes, for operators that know these two alone. */
 #define IMAGE_LAYOUTS "NCHW|NHWC"
 typedef enum ImageLayout { CHANNELS_FIRST, CHANNELS_LAST } ImageLayout;
 
-/* The last two mean what the two before them do. */
+/* How an element of a resized image is read; the last two words are other names
+ * of the two before them. */
 #define RESIZE_METHODS "nearest_neighbor|linear|cubic|bilinear|bicubic"
 #define RESIZE3D_METHODS "nearest_neighbor|linear|cubic|trilinear|tricubic"
 typedef enum ResizeMethod {
@@ -58,10 +60,11 @@ typedef enum ResizeMethod {
   RESIZE_CUBIC_TOO
 } ResizeMethod;
 
+/* The same for a box that is cut out. */
 #define CROP_METHODS "bilinear|nearest_neighbor"
 typedef enum CropMethod { CROP_LINEAR, CROP_NEAREST } CropMethod;
 
-/* Where pixels lie. */
+/* Where the pixels of an image lie (source_of() in kernels/drive/resize.c). */
 #define COORDINATES "half_pixel|align_corners|asymmetric"
 #define RESIZE_COORDINATES \
   COORDINATES "|pytorch_half_pixel|tf_half_pixel_for_nn"
@@ -73,8 +76,8 @@ typedef enum Coordinates {
   TF_HALF_PIXEL_FOR_NN
 } Coordinates;
 
-/* Of a coordinate to the nearest pixel; the empty word leaves it to the
- * coordinates. */
+/* How a coordinate is rounded to the nearest pixel; the empty word leaves it to
+ * the coordinates. */
 #define ROUNDINGS "|round|round_prefer_floor|round_prefer_ceil|floor|ceil"
 typedef enum Rounding {
   ROUND_AS_COORDINATES,
@@ -85,9 +88,11 @@ typedef enum Rounding {
   ROUND_CEIL
 } Rounding;
 
+/* How grid_sample reads between elements. */
 #define GRID_METHODS "nearest|bilinear|bicubic"
 typedef enum GridMethod { GRID_NEAREST, GRID_LINEAR, GRID_CUBIC } GridMethod;
 
+/* What grid_sample reads beyond the image. */
 #define GRID_PADDINGS "zeros|border|reflection"
 typedef enum GridPadding {
   GRID_ZEROS,
@@ -95,13 +100,15 @@ typedef enum GridPadding {
   GRID_REFLECTION
 } GridPadding;
 
+/* What roi_align takes of its samples. */
 #define ROI_MODES "avg|max"
 typedef enum RoiMode { ROI_MEANS, ROI_MAXIMA } RoiMode;
 
+/* Whose results non-maximum suppression of all classes has. */
 #define BOX_FORMATS "onnx|tensorflow"
 typedef enum BoxFormat { BOXES_OF_ONNX, BOXES_OF_TENSORFLOW } BoxFormat;
 
-/* Of halves, in requantizing. */
+/* Which way requantizing rounds a half. */
 #define HALVES "UPWARD|TONEAREST|None"
 typedef enum Halves { HALVES_UPWARD, HALVES_AWAY, HALVES_DEFAULT } Halves;
 

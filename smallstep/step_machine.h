@@ -190,7 +190,7 @@ struct StepMachine {
   Arena arena;         /* of groups of functions, and of sites */
   PtrMap sites;        /* an expression -> its StepSite */
   PtrMap rules;        /* attributes -> the StepRuleMade of their operator */
-  const Attrs *adding[ADJOINT_OPS]; /* NULL: not used yet */
+  const Attrs *adding[ADJOINT_OPS]; /* an entry NULL: not used yet */
   /* The record. */
   size_t keep; /* the most entries; 0: there is no record */
   VEC(StepEntry) entries;
@@ -351,9 +351,9 @@ StepObj *step_leaving(StepMachine *m, StepObj *v);
 StepObj *step_content(StepMachine *m, const StepObj *cell);
 
 typedef enum StepCopied {
-  COPY_PLACES, /* tuples and data; what stands in two places, twice */
-  COPY_DATA,   /* tuples and data */
-  COPY_ALL,    /* and what functions captured */
+  COPY_PLACES, /* tuples and data are copied, once for each place of a part */
+  COPY_DATA,   /* they are, a part once, however many places it has */
+  COPY_ALL,    /* and so is what functions captured */
 } StepCopied;
 
 /* A copy of a value, with what `leaf` gives in the place of each tensor. */

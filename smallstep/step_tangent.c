@@ -40,15 +40,11 @@ static StepObj *tangents_of_all(StepSweep *w, const StepObj *r) {
   bool first = op_linear(attrs) == LINEAR_FIRST;
   StepObj *all = step_obj(w->m, V_TUPLE, args->count);
   for (uint32_t i = 0; all && i < args->count; i++) {
-    StepObj *x = args->fields[i];
-    bool stays = attrs_have_operand(attrs, (int)i) || (first && i > 0);
-    if (!stays && first) {
-      StepObj *t = step_sweep_sum(w, x);
-      all->fields[i] = t ? t : step_zeros(w->m, x);
-    } else {
-      all->fields[i] =
-          stays ? x : step_copy(w->m, x, COPY_PLACES, tangent_or_zeros, w);
-    }
+    StepObj *x = args->fields[i], *t = NULL;
+    if (attrs_have_operand(attrs, (int)i) || (first && i > 0)) t = x;
+    else if (!first) t = step_copy(w->m, x, COPY_PLACES, tangent_or_zeros, w);
+    else if (!(t = step_sweep_sum(w, x))) t = step_zeros(w->m, x);
+    all->fields[i] = t;
   }
   return all;
 }

@@ -295,6 +295,7 @@ static const StepCommand table[] = {
     {"back", 'b', "[N]", run_back, "the step before, or N"},
     {"goto", 'g', "N", run_goto, "to the step of that number"},
     {"run", 'r', "", run_run, "to a breakpoint, or the end"},
+    {"continue", 0, "", run_run, "the same, as debuggers call it"},
     {"break", 0, "[WHERE]", run_break,
      "stop at %x, @f, an operator, (2, 3), nan, FILE:LINE [if EXPR]"},
     {"delete", 'd', "N", run_delete, "take a breakpoint away"},

@@ -113,6 +113,9 @@ ok(index($run->{out}, "\n$plain") > 0, '... by the stepper, too');
 $run = rly({in => "back 30000\n"}, 'step', $loop);
 like($run->{out}, qr/^the record begins here, at step 1$/m,
      'so does the record');
+is(rly({in => "break %n\ncontinue\ncontinue\nback 2\n"}, 'step', $loop)->{out},
+   rly({in => "break %n\nrun\nrun\nback 2\n"}, 'step', $loop)->{out},
+   'continue is run');
 $run = rly({in => "break %n\nrun\nrun\nback 2\n"}, 'step', $loop);
 is(() = $run->{out} =~ /^stopped: breakpoint %n$/mg, 2, 'a run can go on');
 my $deep = 'def @d(%n: int32) -> int32 { 1 + @d(%n + 1) } @d(0);';

@@ -436,7 +436,6 @@ static const struct {
     {IN_FMT, "--stateful", "--pass"},
     {IN_FMT, "--relay", "--pass"},
     {IN_OPS | IN_DOC, "--markdown", "--json"},
-    {IN_RUN | IN_REPL, "--startup", "--no-startup"},
     {IN_OPT, "--dump-pipeline", "--html"},
     {IN_OPT, "--dump-pipeline", "--rewrites"},
     {IN_OPT, "--dump-pipeline", "--verify"},

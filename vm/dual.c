@@ -25,17 +25,8 @@ Cell *blank_cell(Session *s, int tag, int n) {
   return c;
 }
 
-bool dual_cell(Session *s, int tag, int n, const Type *const *types, bool dual,
-               const Value *fields, Value *out) {
-  Cell *c = n ? blank_cell(s, tag, n) : store_nullary(&s->store, tag);
-  for (int i = 0; i < n; i++) {
-    bool counted = type_is_object_in(types[i], dual);
-    if (!c && counted) obj_drop(&s->store, fields[i].obj);
-    else if (counted) set_field(c, i, fields[i]);
-    else if (c) cell_fields(c)[i] = fields[i];
-  }
-  out->cell = c;
-  return c || vm_out_of_memory(s);
+Cell *blank_tuple(Session *s, int n) {
+  return n ? blank_cell(s, 0, n) : store_nullary(&s->store, 0);
 }
 
 /* --- Records ------------------------------------------------------------ */

@@ -82,6 +82,8 @@ static inline uint64_t dual_index(Value v) {
 bool dual_new(Session *s, Value primal, Cell *record, int index, Value *out);
 /* As cell_alloc; the fields are zeros. */
 Cell *blank_cell(Session *s, int tag, int n);
+/* The same for a tuple, which has no cell of its own where n is 0. */
+Cell *blank_tuple(Session *s, int n);
 /* Says of fields that they are counted, or are no more: `mask` has a bit for
  * each, from field `at` on.  In a big cell the bits of all its fields are
  * words, of which the mask lies in one or two. */
@@ -169,10 +171,13 @@ static inline Value dual_active(const Session *s, Value v) {
   return dual_upto(v, s->level);
 }
 
-/* A cell of these fields, which it takes; `dual`: scalars of floats are objects
- * in it. */
-bool dual_cell(Session *s, int tag, int n, const Type *const *types, bool dual,
-               const Value *fields, Value *out);
+/* Field i of a blank cell becomes `v`, which it takes; `dual`: scalars of
+ * floats are objects in it. */
+static inline void dual_field(Cell *c, int i, const Type *type, bool dual,
+                              Value v) {
+  if (type_is_object_in(type, dual)) set_field(c, i, v);
+  else cell_fields(c)[i] = v;
+}
 
 /* --- Rules -------------------------------------------------------------- */
 

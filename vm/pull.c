@@ -167,32 +167,6 @@ Value sweep_argument(Sweep *w, const Type *type, Value v) {
   return bits;
 }
 
-/* Several of them as one tuple, of which each reference is taken. */
-static bool tuple_argument(Sweep *w, const Type *type, Value *fields,
-                           Value *out) {
-  Session *s = w->s;
-  int n = type->count;
-  for (int i = 0; i < n; i++)
-    fields[i] = sweep_argument(w, type->args[i], fields[i]);
-  return dual_cell(s, 0, n, type->args, w->dual, fields, out);
-}
-
-/* The result's adjoint, which nobody needs afterwards, or zeros where nothing
- * depends on it. */
-static bool result_adjoint(Sweep *w, Part *part, Value like, Value *out) {
-  Session *s = w->s;
-  if (part->form != SUM_ZERO) {
-    if (!part_box(s, part)) return false;
-    *out = part->sum;
-    part->form = SUM_ZERO;
-    return true;
-  }
-  const Tensor *t = value_tensor(like);
-  out->tensor =
-      tensor_zeros(&s->store.heap, (DType)t->dtype, t->rank, t->shape);
-  return out->tensor || vm_out_of_memory(s);
-}
-
 /* As a session's entry, for a tuple that is returned unboxed. */
 static const UnboxedCode unboxed_entry[2] = UNBOXED_TO_LEFT(INS_halt);
 
@@ -237,11 +211,60 @@ bool sweep_drop_arguments(Session *s, const Function *f, Value *window,
   return false;
 }
 
-/* What a record keeps, as it is for the sweep: kept. */
-static Value kept_value(const Sweep *w, Value v) {
-  v = dual_upto(v, w->known);
+/* Of what a rule's argument is made: values that a record keeps, or the
+ * adjoints of its results, which are taken. */
+typedef struct Operands {
+  const Value *kept;
+  Part *adjoints;
+} Operands;
+
+/* Operand i, owned.  What is kept is as it is for the sweep. */
+static Value take_operand(const Sweep *w, Operands of, int i) {
+  if (of.adjoints) {
+    of.adjoints[i].form = SUM_ZERO;
+    return of.adjoints[i].sum;
+  }
+  Value v = dual_upto(of.kept[i], w->known);
   obj_keep(v.obj);
   return v;
+}
+
+/* Adds the first operand to the arguments, or, where the rule takes a tuple,
+ * the tuple of all; false without memory. */
+static bool put_argument(Sweep *w, const Type *type, Operands of, Value *window,
+                         int *count) {
+  Value *to = &window[*count];
+  if (type->kind != TY_TUPLE) {
+    *to = sweep_argument(w, type, take_operand(w, of, 0));
+  } else {
+    int n = type->count;
+    to->cell = blank_tuple(w->s, n);
+    if (!to->cell) return vm_out_of_memory(w->s);
+    for (int i = 0; i < n; i++) {
+      const Type *part = type->args[i];
+      dual_field(to->cell, i, part, w->dual,
+                 sweep_argument(w, part, take_operand(w, of, i)));
+    }
+  }
+  ++*count;
+  return true;
+}
+
+/* Makes each adjoint an object: zeros of the result's shape where nothing
+ * depends on it. */
+static bool box_adjoints(Session *s, Part *adjoints, const Value *results,
+                         int m) {
+  for (int i = 0; i < m; i++) {
+    Part *part = &adjoints[i];
+    if (!part_box(s, part)) return false;
+    if (part->form != SUM_ZERO) continue;
+    const Tensor *t = value_tensor(results[i]);
+    part->sum.tensor =
+        tensor_zeros(&s->store.heap, (DType)t->dtype, t->rank, t->shape);
+    if (!part->sum.tensor) return vm_out_of_memory(s);
+    part->form = SUM_OBJECT;
+  }
+  return true;
 }
 
 /* The operands that the rule names and the adjoints of the m results, which it
@@ -249,42 +272,24 @@ static Value kept_value(const Sweep *w, Value v) {
 static bool put_arguments(Sweep *w, Cell *record, int m, Part *adjoints,
                           const struct Derivative *d, Value *window,
                           int *count) {
-  Value *f = cell_fields(record);
-  int n = (int)(f[RECORD_COUNTS].bits >> 32), at = 0;
-  const Global *g = d->plain->key.global;
+  const Value *f = cell_fields(record);
+  int n = (int)(f[RECORD_COUNTS].bits >> 32);
+  const Value *operands = &f[RECORD_ARGS + 2 * n], *results = operands + n;
+  const Type *const *types = d->plain->key.global->type->args;
   *count = 0;
-  for (int i = 0; i < d->group_count; i++) {
-    bool tuple = d->groups[i] != GROUP_SINGLE;
-    int fields = group_fields(d->groups[i]);
-    if (d->uses >> i & 1) {
-      const Type *type = g->type->args[*count];
-      Value parts[fields];
-      for (int k = 0; k < fields; k++)
-        parts[k] = kept_value(w, f[RECORD_ARGS + 2 * n + at + k]);
-      if (!tuple) window[*count] = sweep_argument(w, type, parts[0]);
-      else if (!tuple_argument(w, type, parts, &window[*count])) return false;
-      (*count)++;
-    }
-    at += fields;
-  }
-  Value parts[m];
-  Value *outs = &f[RECORD_ARGS + 3 * n];
-  if (d->keeps_value) {
-    const Type *type = g->type->args[*count];
-    for (int i = 0; i < m; i++) parts[i] = kept_value(w, outs[i]);
-    if (type->kind != TY_TUPLE)
-      window[*count] = sweep_argument(w, type, parts[0]);
-    else if (!tuple_argument(w, type, parts, &window[*count])) return false;
-    (*count)++;
-  }
-  const Type *type = g->type->args[*count];
-  for (int i = 0; i < m; i++)
-    if (!result_adjoint(w, &adjoints[i], outs[i], &parts[i])) return false;
-  if (type->kind != TY_TUPLE)
-    window[*count] = sweep_argument(w, type, parts[0]);
-  else if (!tuple_argument(w, type, parts, &window[*count])) return false;
-  (*count)++;
-  return true;
+  for (int i = 0, at = 0; i < d->group_count;
+       at += group_fields(d->groups[i++]))
+    if (d->uses >> i & 1 &&
+        !put_argument(w, types[*count], (Operands){.kept = operands + at},
+                      window, count))
+      return false;
+  if (d->keeps_value &&
+      !put_argument(w, types[*count], (Operands){.kept = results}, window,
+                    count))
+    return false;
+  return box_adjoints(w->s, adjoints, results, m) &&
+         put_argument(w, types[*count], (Operands){.adjoints = adjoints},
+                      window, count);
 }
 
 /* Field i of a rule's result as an object, kept; NULL without memory. */
@@ -582,37 +587,29 @@ bool sweep_leaf(Walk *walk, const Type *type, Value v, bool bits, Value *out) {
 
 static bool collect(Sweep *w, const Type *type, Cell *tape, Value *out) {
   Session *s = w->s;
-  int n = type->count, made = 0;
-  Value *fields = mem_alloc(s->mem, ((size_t)n + 1) * sizeof *fields);
-  const Type **types = mem_alloc(s->mem, ((size_t)n + 1) * sizeof *types);
-  bool ok = fields && types;
-  if (!ok) vm_out_of_memory(s);
+  int n = type->count;
+  out->cell = blank_tuple(s, n);
+  if (!out->cell) return vm_out_of_memory(s);
   Walk walk = {.s = s,
                .leaf = sweep_leaf,
                .dual = w->dual,
                .all_leaves = true,
                .data = w};
-  for (; ok && made < n; made++) {
-    const Type *t = type->args[made];
-    bool none = t->kind == TY_FN || t->kind == TY_REF;
-    types[made] = none ? type_unit(s->code->program->types) : t;
-    int at = TAPE_INPUTS + made;
-    if (none) {
-      fields[made].cell = store_nullary(&s->store, 0);
-      continue;
+  for (int i = 0; i < n; i++) {
+    const Type *t = type->args[i];
+    int at = TAPE_INPUTS + i;
+    Value v;
+    if (t->kind == TY_FN || t->kind == TY_REF) {
+      t = type_unit(s->code->program->types);
+      v.cell = blank_tuple(s, 0);
+    } else if (!walk_copy(&walk, t, cell_fields(tape)[at],
+                          !cell_field_counted(tape, (uint64_t)at), &v)) {
+      obj_drop(&s->store, out->obj);
+      return false;
     }
-    ok = walk_copy(&walk, t, cell_fields(tape)[at],
-                   !cell_field_counted(tape, (uint64_t)at), &fields[made]);
-    if (!ok) break;
+    dual_field(out->cell, i, t, w->dual, v);
   }
-  if (ok) ok = dual_cell(s, 0, n, types, w->dual, fields, out);
-  else
-    for (int i = 0; fields && types && i < made; i++)
-      if (type_is_object_in(types[i], w->dual))
-        obj_drop(&s->store, fields[i].obj);
-  if (fields) mem_free(s->mem, fields, ((size_t)n + 1) * sizeof *fields);
-  if (types) mem_free(s->mem, types, ((size_t)n + 1) * sizeof *types);
-  return ok;
+  return true;
 }
 
 /* Drops what a record refers to, of a tape that will not be swept again: so

@@ -28,6 +28,7 @@
 #include "passes/calls.h"
 #include "passes/functional_store.h"
 #include "passes/pass.h"
+#include "passes/rewrite.h"
 
 /* --- Cells that have a name of their own ---------------------------------- */
 
@@ -131,10 +132,28 @@ static const Expr *write_store(Stores *s, const Store *store,
   return node(s, EX_WRITE, value->span, 2, args);
 }
 
+/* A store is a cell from outside for every derivative, so the gradient of a
+ * function that makes the cell is another one now.  Whether it is ever
+ * differentiated is not known; so the first such cell is told of. */
+static void warn_of_derivative(Stores *s, const Store *store, const Expr *ref) {
+  const Type *t = store->content;
+  bool varies = t->kind != TY_TENSOR || t->dtype >= DTYPE_COUNT ||
+                dtype_is_float((DType)t->dtype);
+  if (!s->differentiates || s->functions == 0 || !varies) return;
+  s->differentiates = false;
+  Diag *d = diag_warning(s->f->p->diags, W0009, ref->span,
+                         "a derivative ends at this cell, which is written as "
+                         "a number in a store");
+  diag_hint(d,
+            "give the cell a name, and only read and write it, where the "
+            "function that makes it is differentiated");
+}
+
 /* { let %r = @store_add(e, store); ref_write(@cells, %r.1); %r.0 } */
 static const Expr *add_cell(Stores *s, const Store *store, const Expr *e) {
   Arena *a = s->f->arena;
   Span span = e->span;
+  warn_of_derivative(s, store, e);
   const Expr *args[] = {e->args[0], read_store(s, store, span)};
   Var *var = var_new(a, name_of(s->f->p->names, "new"), span, NULL);
   const Expr *parts[2];
@@ -216,7 +235,9 @@ static const Expr *map_expr(Stores *s, const Expr *root) {
   while (expr_map_next(&m)) {
     const Expr *was = m.walk.at;
     if (m.walk.event == WALK_BIND) map_bound(s, &m);
+    if (m.walk.event == WALK_ENTER) s->functions += was->kind == EX_FN;
     if (m.walk.event != WALK_LEAVE) continue;
+    s->functions -= was->kind == EX_FN;
     if (expr_is_of_cell(was) && !store_is_kept(s, was))
       expr_map_put(&m, in_store(s, was, m.made));
     if (was->kind == EX_GLOBAL) map_use(s, &m);
@@ -427,7 +448,7 @@ Unit *pass_stores(Program *p, Unit *u) {
   Functional f;
   functional_start(&f, p, u);
   f.numbers = true;
-  Stores s = {.f = &f, .unit = u};
+  Stores s = {.f = &f, .unit = u, .differentiates = unit_differentiates(p, u)};
   PtrMap *const maps[] = {&s.locals, &s.globals, &s.owner,
                           &s.names,  &s.generic, &s.idle};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)

@@ -46,6 +46,9 @@ typedef struct Stores {
   PtrMap generic; /* Name -> the Item of a function that needs instances */
   VEC(Instance *) instances;
   const Instance *at; /* that is written; NULL: none */
+  int functions;      /* around what is mapped */
+  /* The text takes derivatives, and W0009 was not given yet. */
+  bool differentiates;
 } Stores;
 
 /* Does a REF, READ or WRITE keep its cell, for a name alone means it? */

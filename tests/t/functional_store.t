@@ -508,4 +508,30 @@ def @f() { ref_write(@b, @next()) }
 CODE
         ['get'], ['f!'], ['get']]);
 
+# A derivative ends at a store: told of once, where a cell that may hold floats
+# is made in a function, and the text takes derivatives.
+sub told { rly('fmt', '--pass', 'stores', spew($path, shift)) }
+my $in_list = <<'CODE';
+def @f[A](%x: A) -> A { @g(List[ref(%x), ref(%x)]) }
+def @g[A](%l: List[Ref[A]]) -> A {
+  match? (%l) { Cons(%c, _) => ref_read(%c) }
+}
+CODE
+gives(told("$in_list grad(fn (%x: float32) { \@f(%x) })(2f);"), 0,
+      qr/store_add/,
+      qr/\A\S+:1:33: warning\[W0009\]: a derivative ends.*\n(?: .*\n)*\z/,
+      'a cell in a function of a text that differentiates');
+gives(told("$in_list \@f(2f);"), 0, qr/store_add/, '',
+      'no derivative, no warning');
+my $of_integers = 'if (@f(1) > 0) { %x } else { 0f }';
+gives(told("$in_list grad(fn (%x: float32) { $of_integers })(2f);"), 0,
+      qr/store_add/, '', 'a cell of integers');
+gives(told(<<'CODE'), 0, qr/store_add/, '', 'a cell from outside');
+let @l = List[ref(2f)];
+def @f(%x: float32) -> float32 {
+  match? (@l) { Cons(%c, _) => ref_read(%c) * %x }
+}
+grad(@f)(2f);
+CODE
+
 done_testing;

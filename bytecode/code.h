@@ -170,9 +170,9 @@ typedef struct CheckSite {
 
 /* --- Functions ---------------------------------------------------------- */
 
-/* A function that prints or differentiates is lowered for types of up to this
- * many nodes; beyond (where it calls itself at ever larger ones) for their
- * representation. */
+/* A function that needs its types (env_needs_types) is lowered for ones of up
+ * to this many nodes; beyond (where it calls itself at ever larger ones) for
+ * their representation. */
 enum { SHOWN_TYPE_SIZE = 10000 };
 
 /* What unwinding drops when instruction `at` is under way. */

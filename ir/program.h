@@ -213,9 +213,10 @@ enum {
   EFFECT_PARAM = 64,  /* calls functions it was given: theirs, too */
   EFFECT_ALL = 63,    /* of a function that nothing is known of */
   EFFECT_KNOWN = 128, /* in Var and Fn: the others have been found */
-  EFFECT_SHOW = 256,  /* an error's message shows values.  What prints or shows
-                         is compiled for the types of its values */
-  EFFECT_SHOWS = EFFECT_PRINT | EFFECT_SHOW,
+  /* The code, or that of a function that it makes, depends on the types of its
+   * values, not on their representations alone: it prints them, shows them in
+   * a message, differentiates at them, or writes them to a cell. */
+  EFFECT_TYPED = 256,
 };
 
 typedef struct Global {

@@ -94,8 +94,7 @@ static void leave(Hoist *h, const ExprWalk *w) {
   const Expr *e = w->at;
   if (loop_passes_over(w)) h->branches--;
   uintptr_t found = (uintptr_t)ptrmap_get(&h->effects, e);
-  Effects does =
-      found ? (Effects)found & ~(EFFECT_KNOWN | EFFECT_SHOW) : EFFECT_ALL;
+  Effects does = found ? (Effects)found & ~EFFECT_KNOWN : EFFECT_ALL;
   bool same = at.moving == h->now.moving && at.open == h->now.open;
   bool first = !(does & ~(EFFECT_FAIL | EFFECT_DIVERGE)) && !at.dirty &&
                !h->now.dirty && h->branches == 0 && is_worth(e);

@@ -230,7 +230,7 @@ void unit_add_items(Unit *unit, size_t added, const Item *more) {
 bool expr_is_pure(const Program *p, const Expr *e) {
   ExprWalk w;
   bool lazy = false;
-  if (expr_effects(p, e) & ~EFFECT_SHOW) return false;
+  if (expr_effects(p, e)) return false;
   expr_walk_start(&w, p->mem, WALK_ENTER, e);
   while (!lazy && expr_walk_next(&w))
     lazy = w.at->kind == EX_VAR && w.at->var->lazy;

@@ -42,7 +42,7 @@ bool surroundings_pure(const Surroundings *s, const Expr *e) {
   Effects effects = found ? (Effects)(found & ~(uintptr_t)EFFECT_KNOWN)
                           : expr_effects(s->p, e);
   if (e->kind == EX_VAR && e->var->lazy) return false;
-  return !(effects & ~EFFECT_SHOW);
+  return !effects;
 }
 
 /* The value of a name, or the expression itself. */
@@ -374,7 +374,7 @@ static bool call_is_pure(const Expr *e) {
       break;
     default: known = false; break;
   }
-  return known && !(effects & ~(EFFECT_SHOW | EFFECT_KNOWN));
+  return known && !(effects & ~(EFFECT_TYPED | EFFECT_KNOWN));
 }
 
 static const AttrExpr *fact_of(const RuleBound *b, RuleFact fact, int var) {

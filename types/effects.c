@@ -220,13 +220,25 @@ static void leave_fn(Search *s, const Expr *e) {
   types_crossings(e, cross, s);
   if (!s->takers) s->found &= ~EFFECT_PARAM;
   s->takers -= e->type && takes_functions(e->type);
-  raise(s, &((Fn *)e->fn)->effects, end_apart(s) | EFFECT_KNOWN);
+  Effects inside = end_apart(s);
+  s->found |= inside & EFFECT_TYPED;
+  raise(s, &((Fn *)e->fn)->effects, inside | EFFECT_KNOWN);
+}
+
+/* What stands for all types has the types of its values from where it is
+ * used. */
+static void meet_general(Search *s, const Expr *use) {
+  if (!use->targs) return;
+  const Effects *of =
+      use->kind == EX_VAR ? &use->var->effects : &use->g.global->effects;
+  s->found |= *of & EFFECT_TYPED;
 }
 
 /* `e;` is only written for its effects, so it should have some. */
 static void leave_item(Search *s, const Expr *e) {
   Effects does = end_apart(s);
   s->found |= does;
+  does &= ~EFFECT_TYPED;
   s->idle |= !does;
   if (s->warns && !does && e->type && !type_is_unit(e->type)) {
     diag_warning(s->p->diags, W0002, e->span,
@@ -242,6 +254,8 @@ static void bind_let(Search *s, const Binding *b) {
     raise(s, &fn->effects, b->var->effects & EFFECT_DIVERGE);
   }
   note_var(s, b->var, callable(s, b->value));
+  if (!is_function(b->var->type))
+    raise(s, &b->var->effects, s->found & EFFECT_TYPED);
 }
 
 /* All values of a group come before its variables. */
@@ -271,10 +285,16 @@ static void pass_leaf(Search *s, ExprWalk *w) {
 /* Writes down what evaluating the node can do.  Making a function does
  * nothing. */
 static void leave_told(Search *s, const Expr *e) {
-  Effects inside = end_apart(s);
+  Effects inside = end_apart(s) & ~EFFECT_TYPED;
   if (e->kind == EX_FN) inside = 0;
   s->found |= inside;
   ptrmap_put(s->each, e, (void *)(uintptr_t)(inside | EFFECT_KNOWN));
+}
+
+static Effects written(const Expr *e) {
+  const Type *cell = e->args[0]->type;
+  bool typed = !cell || cell->has_var;
+  return typed ? EFFECT_WRITE | EFFECT_TYPED : EFFECT_WRITE;
 }
 
 /* What a node adds besides its parts. */
@@ -283,10 +303,17 @@ static void enter(Search *s, ExprWalk *w) {
   if (s->each || (s->c && is_item(w))) begin_apart(s);
   if (e->kind != EX_FN) types_crossings(e, cross, s);
   switch (e->kind) {
-    case EX_VAR: meet_var(s, e->var), pass_leaf(s, w); break;
-    case EX_GLOBAL: meet_global(s, e->g.global), pass_leaf(s, w); break;
-    case EX_CONST:
-    case EX_OP: pass_leaf(s, w); break;
+    case EX_VAR:
+      meet_var(s, e->var), meet_general(s, e), pass_leaf(s, w);
+      break;
+    case EX_GLOBAL:
+      meet_global(s, e->g.global), meet_general(s, e), pass_leaf(s, w);
+      break;
+    case EX_OP:
+      if (w->role != ROLE_CALLEE) s->found |= callable(s, e) & EFFECT_TYPED;
+      pass_leaf(s, w);
+      break;
+    case EX_CONST: pass_leaf(s, w); break;
     case EX_FN:
       if (s->c) enter_fn(s, e);
       else if (!s->each) expr_walk_skip(w);
@@ -296,7 +323,7 @@ static void enter(Search *s, ExprWalk *w) {
       if (e->match->partial) s->found |= EFFECT_FAIL;
       break;
     case EX_REF: s->found |= EFFECT_ALLOC; break;
-    case EX_WRITE: s->found |= EFFECT_WRITE; break;
+    case EX_WRITE: s->found |= written(e); break;
     case EX_READ: s->found |= EFFECT_READ; break;
     default: break;
   }
@@ -334,12 +361,17 @@ static bool search_end(Search *s) {
   return expr_walk_end(&s->walk);
 }
 
-/* Answers that everything can happen when memory runs out. */
+/* What evaluating can do, in which on what its code depends is no part; when
+ * memory runs out, everything. */
+static Effects answer(Search *s) {
+  return search_end(s) ? s->found & ~EFFECT_TYPED : EFFECT_ALL;
+}
+
 Effects expr_effects(const Program *p, const Expr *e) {
   Search s;
   search_begin(&s, p, NULL);
   search(&s, e);
-  return search_end(&s) ? s.found : EFFECT_ALL;
+  return answer(&s);
 }
 
 Effects expr_own_effects(const Program *p, const Expr *e) {
@@ -347,7 +379,7 @@ Effects expr_own_effects(const Program *p, const Expr *e) {
   search_begin(&s, p, NULL);
   expr_walk_add(&s.walk, e);
   if (expr_walk_next(&s.walk)) enter(&s, &s.walk);
-  return search_end(&s) ? s.found : EFFECT_ALL;
+  return answer(&s);
 }
 
 bool expr_effects_each(const Program *p, const Expr *e, PtrMap *out) {
@@ -361,10 +393,15 @@ bool expr_effects_each(const Program *p, const Expr *e, PtrMap *out) {
 
 /* --- Programs ----------------------------------------------------------- */
 
-/* The effects of calling what a definition defines. */
+/* The effects of calling what a definition defines; of another value, which
+ * may be general, what its code depends on. */
 static void note_global(Search *s, const Definition *d) {
   Global *g = d->global;
-  if (!g || !is_function(g->type)) return;
+  if (!g) return;
+  if (!is_function(g->type)) {
+    raise_global(s, g, s->found & EFFECT_TYPED);
+    return;
+  }
   Effects e = callable(s, d->value);
   raise_global(s, g, s->recursive ? e | EFFECT_DIVERGE : e);
 }
@@ -377,6 +414,7 @@ static bool search_component(Search *s, size_t from, size_t to) {
   for (size_t i = from; i < to; i++) {
     const Definition *d = s->c->components.data[i];
     if (!d->value) continue;
+    s->found = 0;
     search(s, d->value);
     note_global(s, d);
   }
@@ -399,7 +437,7 @@ static void mark_lazy(Checker *c) {
       bool dropped = !s->value->type; /* in a branch that is never taken */
       if (s->var->lazy || dropped) continue;
       Effects e = expr_effects(c->p, s->value);
-      s->var->lazy = e && !(e & ~(EFFECT_FAIL | EFFECT_DIVERGE | EFFECT_SHOW));
+      s->var->lazy = e && !(e & ~(EFFECT_FAIL | EFFECT_DIVERGE));
       changed |= s->var->lazy;
     }
   }

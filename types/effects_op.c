@@ -143,8 +143,9 @@ static bool rule_is_safe(const OpUse *use) {
 Effects op_effects(const OpUse *use) {
   bool computed = use->attrs && attrs_have_operands(use->attrs);
   bool safe = !computed && kernel_is_safe(use) && rule_is_safe(use);
-  bool shows = (use->op->fills && use->count > op_arg_count(use->op)) ||
+  bool typed = use->op->prints ||
+               (use->op->fills && use->count > op_arg_count(use->op)) ||
                (use->op->takes_any && use->op->many) || op_is_form(use->op);
-  return (use->op->prints ? EFFECT_PRINT : 0) | (shows ? EFFECT_SHOW : 0) |
+  return (use->op->prints ? EFFECT_PRINT : 0) | (typed ? EFFECT_TYPED : 0) |
          (safe ? 0 : EFFECT_FAIL);
 }

@@ -12,7 +12,7 @@ static Function *known_global(Lower *l, const Expr *use, bool value) {
   const Global *g = use->g.global;
   if (g->kind == GLOBAL_PARAM || g->value->kind != EX_FN) return NULL;
   const Env *env = env_bind(l, NULL, g->param_count, g->params, use->targs,
-                            g->effects & EFFECT_SHOWS);
+                            env_needs_types(l, g->effects));
   bool checks = value ? value_checks(l, use, g->value->fn) : use_checks(l, use);
   return code_global(l->code, g, env, checks);
 }

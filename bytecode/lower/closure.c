@@ -65,27 +65,30 @@ const Type *env_shown(Lower *l, const Type *targ) {
 
 /* A use inside the definitions that it recurs with has no type arguments: its
  * parameters are those of the running instance.  Types themselves are kept only
- * for functions that print or differentiate, since other code depends on
- * representations alone. */
+ * where code needs them, since other code depends on representations alone. */
 static void bind_param(Lower *l, Env *env, const TypeVar *v, const Type *targ,
-                       bool prints) {
+                       bool typed) {
   int i = targ ? -1 : env_find(l->env, v);
   if (i >= 0) {
     env_add(env, v, l->env->counted[i], l->env->types[i], l->env->known[i]);
   } else {
-    env_add(env, v, !targ || is_counted(l, targ),
-            targ && (prints ||
-                     type_is_float_scalar(env_type(l->code, l->env, targ)))
-                ? env_shown(l, targ)
-                : NULL,
-            targ && type_is_known(l, targ));
+    env_add(
+        env, v, !targ || is_counted(l, targ),
+        targ && (typed || type_is_float_scalar(env_type(l->code, l->env, targ)))
+            ? env_shown(l, targ)
+            : NULL,
+        targ && type_is_known(l, targ));
   }
+}
+
+bool env_needs_types(const Lower *l, Effects effects) {
+  return lower_is_dual(l) || (effects & EFFECT_TYPED);
 }
 
 /* A parameter of the inner scope hides one of the outer. */
 const Env *env_bind(Lower *l, const Env *outer, int count,
                     const TypeVar *const *params, const Type *const *targs,
-                    bool prints) {
+                    bool typed) {
   Env *env = env_new(l, (outer ? outer->count : 0) + count);
   for (int i = 0; outer && i < outer->count; i++)
     if (!is_rebound(outer->vars[i], count, params))
@@ -93,7 +96,7 @@ const Env *env_bind(Lower *l, const Env *outer, int count,
               outer->known[i]);
   for (int i = 0; i < count; i++) {
     if (params[i]->kind == KIND_DIM) continue;
-    bind_param(l, env, params[i], targs ? targs[i] : NULL, prints);
+    bind_param(l, env, params[i], targs ? targs[i] : NULL, typed);
   }
   return env;
 }
@@ -118,7 +121,7 @@ const Env *env_of_use(Lower *l, const Expr *use) {
   int n = var_params(use->var, &params);
   if (n == 0 || !use->targs) return l->env;
   return env_bind(l, l->env, n, params, use->targs,
-                  use->var->effects & EFFECT_SHOWS);
+                  env_needs_types(l, use->var->effects));
 }
 
 /* --- Free variables ----------------------------------------------------- */

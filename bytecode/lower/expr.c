@@ -119,7 +119,7 @@ static Reg lower_global(Lower *l, const Expr *e, Reg dst) {
   if (g->param_count > 0 && g->kind != GLOBAL_PARAM) {
     const Env *outer = l->env;
     l->env = env_bind(l, NULL, g->param_count, g->params, e->targs,
-                      g->effects & EFFECT_SHOWS);
+                      env_needs_types(l, g->effects));
     bool poly = l->poly;
     l->poly |= use_checks(l, e);
     Reg r = lower_expr(l, g->value, dst);

@@ -346,10 +346,14 @@ Reg lower_field(Lower *l, Reg r, int cell_size, int i, const Type *type,
 /* The instance that the use of a global means as a value. */
 Function *global_function(Lower *l, const Expr *use);
 /* The environment with a definition's parameters bound by a use's targs; with
- * `prints`, the types too, so that they can be shown. */
+ * `typed`, the types too. */
 const Env *env_bind(Lower *l, const Env *outer, int count,
                     const TypeVar *const *params, const Type *const *targs,
-                    bool prints);
+                    bool typed);
+/* Does code of these effects need the types of its values?  What is
+ * differentiated does: it writes to cells from outside what other code can
+ * read. */
+bool env_needs_types(const Lower *l, Effects effects);
 Env *env_new(Lower *l, int most);
 void env_add(Env *env, const TypeVar *v, bool counted, const Type *type,
              bool known);

@@ -449,16 +449,22 @@ typedef enum Fate {
 } Fate;
 
 /* A value is gone over by what the headers of its objects say, one after the
- * other, so they may be nested to any depth, and in circles.  Types would not
- * do: the code of a function of any type knows only how its values are
- * represented. */
+ * other, so they may be nested to any depth, and in circles.  One thing a
+ * header does not say: is a tensor of rank 0 a scalar, which is bits in code
+ * that is not differentiated, or is its rank unknown?  So there the types go
+ * along. */
+typedef struct Left {
+  Obj *o;
+  const Type *type; /* NULL: not known */
+} Left;
+
 typedef struct Descent {
   Session *s;
   int level;
   Fate fate;
-  bool plain;      /* for code that is not differentiated: scalars are bits */
-  PtrMap seen;     /* a cell that has several holders -> its copy */
-  VEC(Obj *) rest; /* copies of cells, and ref cells, still to be gone over */
+  bool plain;     /* for code that is not differentiated: scalars are bits */
+  PtrMap seen;    /* a cell that has several holders -> its copy */
+  VEC(Left) rest; /* copies of cells, and ref cells, still to be gone over */
 } Descent;
 
 static bool cannot_leave(Session *s, const char *what) {
@@ -486,7 +492,7 @@ static Cell *cell_copy(Session *s, Cell *from) {
 }
 
 /* The fields of the copy are those of the cell until it is gone over. */
-static bool down_cell(Descent *w, Cell *from, Value *out) {
+static bool down_cell(Descent *w, Cell *from, const Type *type, Value *out) {
   bool shared = !obj_unshared(&from->obj);
   out->cell = shared ? ptrmap_get(&w->seen, from) : NULL;
   if (out->cell) {
@@ -496,18 +502,18 @@ static bool down_cell(Descent *w, Cell *from, Value *out) {
   out->cell = cell_copy(w->s, from);
   if (!out->cell) return vm_out_of_memory(w->s);
   if (shared) ptrmap_put(&w->seen, from, out->cell);
-  VEC_PUSH(&w->rest, out->obj);
+  VEC_PUSH(&w->rest, (Left){out->obj, type});
   return true;
 }
 
 /* A ref cell stays itself; its tag tells up to which level it was made.  One
  * that is frozen is like one that was made at the level. */
-static bool down_ref(Descent *w, Obj *o) {
+static bool down_ref(Descent *w, Obj *o, const Type *type) {
   int least = w->plain ? 0 : w->level + 1;
   if (o->tag <= least || w->fate == FATE_STAYS) return true;
   if (w->fate == FATE_REFUSED) return cannot_leave(w->s, "cell");
   o->tag = (uint16_t)least;
-  VEC_PUSH(&w->rest, o);
+  VEC_PUSH(&w->rest, (Left){o, type});
   return true;
 }
 
@@ -516,62 +522,97 @@ static bool down_closure(Descent *w, Value v, Value *out) {
   bool dual = env_is_dual(key->env) && key->group;
   if (dual && w->fate == FATE_REFUSED) return cannot_leave(w->s, "function");
   if (dual && key->group->capture_count > 0 && w->fate == FATE_FROZEN)
-    return down_cell(w, v.cell, out);
+    return down_cell(w, v.cell, NULL, out);
   obj_keep(v.obj);
   *out = v;
   return true;
 }
 
-/* `counted`: the copy is an object; else it is a scalar's bits.  A tape stays
- * as it is: its records know of which run they are. */
-static bool down_object(Descent *w, Value v, Value *out, bool *counted) {
-  Obj *o = v.obj;
-  *counted = true;
-  if (o->size == SIZE_REF) {
-    if (!down_ref(w, o)) return false;
-  } else if (o->size == SIZE_TENSOR || o->tag == TAG_DUAL) {
-    if (w->level) v = dual_upto(v, w->level);
-    else v.tensor = value_tensor(v);
-    *counted = !w->plain || v.tensor->rank > 0;
-  } else if (o->tag == TAG_CLOSURE) {
-    return down_closure(w, v, out);
-  } else if (o->tag != TAG_TAPE && cell_count(v.cell) > 0) {
-    return down_cell(w, v.cell, out);
+/* A function that stays polymorphic as a value has one instance for all types
+ * whose values are objects (lower/poly.c), and so does not know of what type
+ * they are. */
+static bool type_unknown(Session *s, const char *does) {
+  vm_fault(s, E0614,
+           "a function that stays polymorphic as a value does not know the "
+           "type of the scalar that it %s here",
+           does);
+  diag_hint(s->fault, "write the type that the function is used at");
+  return false;
+}
+
+static bool down_tensor(Descent *w, Value v, const Type *type, Value *out,
+                        bool *counted) {
+  if (w->level) v = dual_upto(v, w->level);
+  else v.tensor = value_tensor(v);
+  if (w->plain && v.tensor->rank == 0) {
+    if (!type || type->kind != TY_TENSOR) return type_unknown(w->s, "writes");
+    *counted = type_is_counted(type);
   }
   if (*counted) obj_keep(v.obj);
   *out = *counted ? v : tensor_bits_at(v.tensor, 0);
   return true;
 }
 
-static bool down_field(Descent *w, Value *field, bool *counted) {
+/* `counted`: the copy is an object; else it is a scalar's bits.  A tape stays
+ * as it is: its records know of which run they are. */
+static bool down_object(Descent *w, Value v, const Type *type, Value *out,
+                        bool *counted) {
+  Obj *o = v.obj;
+  *counted = true;
+  if (o->size == SIZE_TENSOR || o->tag == TAG_DUAL)
+    return down_tensor(w, v, type, out, counted);
+  if (o->size == SIZE_REF) {
+    if (!down_ref(w, o, type)) return false;
+  } else if (o->tag == TAG_CLOSURE) {
+    return down_closure(w, v, out);
+  } else if (o->tag != TAG_TAPE && cell_count(v.cell) > 0) {
+    return down_cell(w, v.cell, type, out);
+  }
+  obj_keep(o);
+  *out = v;
+  return true;
+}
+
+static bool down_field(Descent *w, Value *field, const Type *type,
+                       bool *counted) {
   Value made;
-  if (!down_object(w, *field, &made, counted)) return false;
+  if (!down_object(w, *field, type, &made, counted)) return false;
   obj_drop(&w->s->store, field->obj);
   *field = made;
   return true;
 }
 
-static bool down_fields(Descent *w, Obj *o) {
+/* What is known of the type of field i; NULL: nothing. */
+static const Type *type_down(Descent *w, Left at, int i) {
+  if (!w->plain || !at.type) return NULL;
+  if (at.type->kind == TY_REF) return at.type->args[0];
+  bool data = at.type->kind == TY_TUPLE || at.type->kind == TY_ADT;
+  return data ? field_type(w->s, at.type, (Cell *)at.o, i) : NULL;
+}
+
+static bool down_fields(Descent *w, Left at) {
   bool counted;
-  if (o->size == SIZE_REF) {
-    RefCell *r = (RefCell *)o;
-    return !(o->mask & REF_COUNTED) || down_field(w, &r->content, &counted);
+  if (at.o->size == SIZE_REF) {
+    RefCell *r = (RefCell *)at.o;
+    return !(at.o->mask & REF_COUNTED) ||
+           down_field(w, &r->content, type_down(w, at, 0), &counted);
   }
-  Cell *c = (Cell *)o;
+  Cell *c = (Cell *)at.o;
   for (int i = 0, n = (int)cell_count(c); i < n; i++) {
     if (!cell_field_counted(c, (uint64_t)i)) continue;
-    if (!down_field(w, &cell_fields(c)[i], &counted)) return false;
+    if (!down_field(w, &cell_fields(c)[i], type_down(w, at, i), &counted))
+      return false;
     if (!counted) mark_fields(c, i, 1, false);
   }
   return true;
 }
 
-static bool brought_down(Descent w, Value v, Value *out) {
+static bool brought_down(Descent w, Value v, const Type *type, Value *out) {
   Mem *mem = w.s->mem;
   bool counted;
   ptrmap_init(&w.seen, mem);
   VEC_INIT(&w.rest, mem);
-  bool made = down_object(&w, v, out, &counted), ok = made;
+  bool made = down_object(&w, v, type, out, &counted), ok = made;
   while (ok && w.rest.len && !mem_exhausted(mem))
     ok = down_fields(&w, VEC_POP(&w.rest));
   ok = ok && (!mem_exhausted(mem) || vm_out_of_memory(w.s));
@@ -583,13 +624,14 @@ static bool brought_down(Descent w, Value v, Value *out) {
 
 bool dual_freeze(Session *s, Value v, int level, Value *out) {
   Descent w = {.s = s, .level = level, .fate = FATE_FROZEN};
-  return brought_down(w, v, out);
+  return brought_down(w, v, NULL, out);
 }
 
 /* For code that goes on when the runs above the level have ended. */
-static bool dual_leave(Session *s, Value v, int level, bool plain, Value *out) {
+static bool dual_leave(Session *s, const Type *type, Value v, int level,
+                       bool plain, Value *out) {
   Descent w = {.s = s, .level = level, .fate = FATE_REFUSED, .plain = plain};
-  return brought_down(w, v, out);
+  return brought_down(w, v, type, out);
 }
 
 /* --- Inputs ------------------------------------------------------------- */
@@ -627,21 +669,13 @@ bool vm_plain(Session *s, const Word *pc) {
 
 bool vm_constant_of(Session *s, const Word *pc) {
   Descent w = {.s = s, .fate = FATE_STAYS};
-  return brought_down(w, s->regs[pc->b], &s->regs[pc->a]);
+  return brought_down(w, s->regs[pc->b], NULL, &s->regs[pc->a]);
 }
 
-/* What other code made may hold a scalar's bits.  A function that stays
- * polymorphic as a value has one instance for all types whose values are
- * objects (lower/poly.c), and so does not know the scalar's. */
+/* What other code made may hold a scalar's bits. */
 static bool as_object(Session *s, const Type *type, Value v, bool counted,
                       Value *out) {
-  if (!counted && type->kind == TY_VAR) {
-    vm_fault(s, E0614,
-             "a function that stays polymorphic as a value does not know the "
-             "type of the scalar that it reads here");
-    diag_hint(s->fault, "write the type that the function is used at");
-    return false;
-  }
+  if (!counted && type->kind == TY_VAR) return type_unknown(s, "reads");
   if (counted) obj_keep(v.obj);
   else v.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, v);
   *out = v;
@@ -671,15 +705,24 @@ bool vm_dual_read(Session *s, const Word *pc) {
   return as_object(s, type, r->content, counted, &s->regs[pc->a]);
 }
 
+/* For a cell that was made below the level.  Whether a scalar is bits in one
+ * from outside, its header says. */
+static bool content_below(Session *s, const RefCell *r, const Type *type,
+                          Value v, Value *out) {
+  bool plain = r->obj.tag == 0;
+  if (!plain) return dual_leave(s, type, v, r->obj.tag - 1, false, out);
+  if (r->obj.mask & REF_COUNTED) return dual_leave(s, type, v, 0, true, out);
+  *out = tensor_bits_at(value_tensor(v), 0);
+  return true;
+}
+
 /* A cell from outside gets the value without derivatives; one of an outer run,
  * without those of the runs within, whose Duals end with them. */
 bool vm_dual_write(Session *s, const Word *pc) {
   RefCell *r = (RefCell *)s->regs[pc->a].obj;
   Value old = r->content, v = s->regs[pc->b], down;
   if (r->obj.tag <= s->level) {
-    bool plain = r->obj.tag == 0;
-    if (!dual_leave(s, v, plain ? 0 : r->obj.tag - 1, plain, &down))
-      return false;
+    if (!content_below(s, r, pc[1].data, v, &down)) return false;
     obj_drop(&s->store, v.obj);
     v = down;
   }
@@ -758,7 +801,7 @@ bool vm_end(Session *s, const Word *pc) {
   }
   obj_keep(v.obj);
   set_field(tape, TAPE_VALUE, v);
-  return dual_leave(s, v, s->level, !dual, &s->regs[pc->a]);
+  return dual_leave(s, result, v, s->level, !dual, &s->regs[pc->a]);
 }
 
 /* --- Rules of one's own ------------------------------------------------- */

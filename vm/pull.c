@@ -187,6 +187,7 @@ bool sweep_enter(Sweep *w, Function *f, Value *window, const Word *entry) {
              LOOPS_MOST);
     return sweep_drop_arguments(s, f, window, (int)f->nparams);
   }
+  if (w->under) swept_calls(w, f);
   *s->frame_top++ = (Frame){w->pc + 2, regs};
   s->regs = s->left;
   if (!vm_call(s, f, window, entry + 2)) {

@@ -181,6 +181,9 @@ bool part_forget_fresh(Session *s, Part *part, SweptRegion *again,
 /* A region is to be run again and swept from the adjoints of these blanks:
  * notes them, unless its rows are to stay.  False without memory. */
 bool swept_begin(Sweep *w, Cell *region, size_t n, Adjoint *const *wanted);
+/* The sweep of the region under way calls this function.  Where the region may
+ * not be swept again, therefore, its rows stay. */
+void swept_calls(Sweep *w, const Function *rule);
 /* Has all of the region under way been swept? */
 bool swept_left(const Sweep *w);
 /* It has: its rows go, where memory is short.  False without memory. */

@@ -135,6 +135,21 @@ static bool forget_rows(Sweep *w) {
   return true;
 }
 
+/* What a rule of the program's own does happens once, and what it reads may be
+ * another when it is read again. */
+static bool may_run_again(const Function *rule) {
+  if (rule->key.kind != FUNCTION_FN) return false;
+  Effects does = rule->key.expr->fn->effects;
+  return does & EFFECT_KNOWN &&
+         !(does & (EFFECT_READ | EFFECT_WRITE | EFFECT_PRINT | EFFECT_PARAM));
+}
+
+void swept_calls(Sweep *w, const Function *rule) {
+  if (may_run_again(rule)) return;
+  swept_drop(w->s, w->under);
+  w->under = NULL;
+}
+
 /* The rows go if memory is short and they are most of what would be freed. */
 bool swept_end(Sweep *w) {
   bool goes =

@@ -173,6 +173,37 @@ my $held = rly($own)->{out};
 like($held, qr/^\(\S+f, \(Tensor/, 'rows for what a stretch reads itself');
 is(rly('--tape-memory', $_, $own)->{out}, $held, "... $_") for '30k', '300k';
 
+# A rule that writes, reads or prints is called once for each step, however
+# often its part is swept for the rows of a weight: that of with_vjp, and that
+# of an operator.
+my $counts = spew(scratch('counts.rly'), <<'END');
+let @k = ref(0f);
+op @same(%x: Tensor[(1, 9), float32]) -> Tensor[(1, 9), float32] = { %x };
+gradient @same(%x) -> (%y, %g) { print(7); %g * ref_read(@k) }
+def @own(%x: Tensor[(1, 9), float32]) -> Tensor[(1, 9), float32] {
+  with_vjp(fn (%a: Tensor[(1, 9), float32]) { %a }, fn (%a, %b, %g) {
+    ref_write(@k, ref_read(@k) + 1f);
+    (%g * ref_read(@k),)
+  })(%x)
+}
+def @loop(%n: int32, %h: Tensor[(1, 9), float32], %w: Tensor[(9, 9), float32])
+    -> Tensor[(1, 9), float32] {
+  if (%n == 0) { %h } else {
+    let %next = if (mod(%n, 30) == 0) { @same(@own(%h)) }
+                else { tanh(nn.dense(%h, %w)) };
+    @loop(%n - 1, %next, %w)
+  }
+}
+sum(grad(fn (%w) {
+  sum(@loop(90, ones(shape=[1, 9]), %w))
+})(full(0.112f, shape=[9, 9])).1.0);
+ref_read(@k);
+END
+my $once = rly('--tape-memory', 'none', $counts)->{out};
+like($once, qr/\A(?:7\n){2}\S+f\n2f\n\z/, 'a rule that has effects');
+is(rly('--tape-memory', $_, $counts)->{out}, $once, "... $_")
+  for '1', '4k', '16k';
+
 # There a copy of the machine's state has all the calls, so the tape is kept
 # where copies would take more than they save.
 my ($whole, $limited) = map {

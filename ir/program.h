@@ -217,7 +217,13 @@ enum {
    * values, not on their representations alone: it prints them, shows them in
    * a message, differentiates at them, or writes them to a cell. */
   EFFECT_TYPED = 256,
+  /* It matters when it is called, and how often. */
+  EFFECT_TIMED = EFFECT_READ | EFFECT_WRITE | EFFECT_PRINT | EFFECT_PARAM,
 };
+/* Is it the same, whenever and however often it is called? */
+static inline bool fn_is_timeless(const Fn *fn) {
+  return fn->effects & EFFECT_KNOWN && !(fn->effects & EFFECT_TIMED);
+}
 
 typedef struct Global {
   GlobalKind kind;

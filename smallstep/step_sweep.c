@@ -157,11 +157,26 @@ static StepObj *arguments(StepSweep *w, const StepObj *r, const Fn *fn,
   return args;
 }
 
+/* The tangents are computed when the run has ended; the VM calls a rule where
+ * its function is called.  So what reads or does something then has no steps.
+ */
+static bool comes_in_time(StepSweep *w, const StepObj *r, const Expr *rule) {
+  bool along = w->kind == SWEEP_ALONG || w->kind == SWEEP_BACK;
+  if (!along || (rule && rule->kind == EX_FN && fn_is_timeless(rule->fn)))
+    return true;
+  const Expr *of = r->kind == R_CUSTOM ? r->expr : r->site->expr;
+  return step_fail(w->m, E0609, of->span,
+                   "the rule of this derivative reads or writes a cell, or "
+                   "prints: under `jvp` it has no steps");
+}
+
 void step_sweep_enter_rule(StepSweep *w, StepObj *r, StepObj *adjoint) {
   StepMachine *m = w->m;
   const StepRuleMade *rule = rule_of(m, r);
   if (!rule) return;
-  const Fn *fn = rule->gradient.function->value->fn;
+  const Global *function = rule->gradient.function;
+  const Fn *fn = function->value->fn;
+  if (!function->library && !comes_in_time(w, r, function->value)) return;
   StepObj *env = NULL;
   StepObj *args = arguments(w, r, fn, rule->gradient.uses, adjoint);
   step_sweep_stand(w, SWEEP_RULE, DID_RULE, r, NULL, adjoint);
@@ -207,6 +222,8 @@ static StepObj *adjoint_of_floats(StepMachine *m, StepObj *t, void *sweep) {
 static void enter_own(StepSweep *w, StepObj *r) {
   StepMachine *m = w->m;
   const StepObj *own = r->fields[RECORD_ARGS];
+  if (!comes_in_time(w, r, step_entered(r->fields[RECORD_REVERSE])->expr))
+    return;
   StepObj *adjoint =
       step_copy(m, r->fields[RECORD_VALUE], COPY_PLACES, adjoint_of_floats, w);
   StepObj *args = step_obj(m, V_TUPLE, own->count + 2);
@@ -264,13 +281,13 @@ static StepObj *sum_or_unit(StepMachine *m, StepObj *t, void *sweep) {
   return sum ? sum : step_unit(m);
 }
 
-/* (), where the argument is a function or a cell. */
-static StepObj *gradient_of(StepSweep *w, StepObj *input) {
-  bool none = input->kind != V_TENSOR && input->kind != V_TUPLE &&
-              input->kind != V_DATA;
+/* The gradient of an argument, or along the tangent of a value: (), where it is
+ * a function or a cell. */
+static StepObj *found_of(StepSweep *w, StepObj *v) {
+  bool none = v->kind != V_TENSOR && v->kind != V_TUPLE && v->kind != V_DATA;
   if (none) return step_unit(w->m);
   return step_copy(
-      w->m, input, COPY_PLACES,
+      w->m, v, COPY_PLACES,
       w->kind == SWEEP_FOUND ? sum_or_unit : step_sweep_sum_or_zeros, w);
 }
 
@@ -287,7 +304,7 @@ static StepObj *gradients(StepSweep *w) {
   const StepObj *inputs = w->run->fields[RUN_INPUTS];
   StepObj *all = step_obj(w->m, V_TUPLE, inputs->count);
   for (uint32_t i = 0; all && i < inputs->count; i++)
-    all->fields[i] = gradient_of(w, inputs->fields[i]);
+    all->fields[i] = found_of(w, inputs->fields[i]);
   return all;
 }
 
@@ -298,9 +315,7 @@ static void finish(StepSweep *w) {
     step_along_go_back(w);
     return;
   }
-  if (w->kind == SWEEP_ALONG)
-    given = step_copy(m, value, COPY_PLACES, step_sweep_sum_or_zeros, w);
-  else given = gradients(w);
+  given = w->kind == SWEEP_ALONG ? found_of(w, value) : gradients(w);
   if (w->kind == SWEEP_GRAD || w->kind == SWEEP_ALONG)
     given = pair_of(w, value, given);
   given = step_leaving(m, given);

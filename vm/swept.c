@@ -136,12 +136,12 @@ static bool forget_rows(Sweep *w) {
 }
 
 /* What a rule of the program's own does happens once, and what it reads may be
- * another when it is read again. */
+ * another when it is read again.  The library's do nothing but compute. */
 static bool may_run_again(const Function *rule) {
-  if (rule->key.kind != FUNCTION_FN) return false;
-  Effects does = rule->key.expr->fn->effects;
-  return does & EFFECT_KNOWN &&
-         !(does & (EFFECT_READ | EFFECT_WRITE | EFFECT_PRINT | EFFECT_PARAM));
+  const InstanceKey *key = &rule->key;
+  if (key->kind != FUNCTION_FN) return false;
+  bool library = key->global && key->global->library;
+  return library || fn_is_timeless(key->expr->fn);
 }
 
 void swept_calls(Sweep *w, const Function *rule) {

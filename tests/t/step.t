@@ -561,6 +561,19 @@ gives(rly({in => "def \@f(%x: float32) { let %c = ref(%x); ref_read(%c) * %x }"
       qr/^\(9f, \(6f,\)\)\n.*E0609: what `vjp` recorded in an earlier entry/ms,
       '', 'what a session keeps');
 
+# Under jvp rly run calls a rule where its function is called, so one whose time
+# matters has no steps; functions and cells have the tangent ().
+my $timed = 'let @c = ref(0f); jvp(fn (%x: float32) { let %y = '
+          . 'with_vjp(fn (%a: float32) { %a * %a }, fn (%a, %b, %g) '
+          . '{ ref_write(@c, %b); (%g,) })(%x); %y * ref_read(@c) }, (3f,), '
+          . '(1f,))';
+gives(rly('step', '--fold', 'all', '-e', $timed), 2,
+      qr/E0609: the rule of this derivative reads or writes a cell, or prints/,
+      '', 'a rule with effects under jvp');
+gives(rly('step', '--fold', 'all', '-e',
+          'let @k = ref(1f); jvp(fn (%x: float32) { @k }, (1f,), (1f,)).1'), 0,
+      qr/^\(\)\n\z/m, '', 'the tangent of a cell');
+
 gives(rly('step', '-e', '1 + nosuch('), 1, '', qr/\A.*error.*\n(?!.*error)/s,
       'a mistake is told of once');
 

@@ -306,6 +306,10 @@ Expr *expr_if(Arena *a, Span span, const Expr *condition, const Expr *then,
               const Expr *otherwise);
 Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
                  const Expr *result);
+/* let var = value */
+static inline Binding binding_let(Span span, Var *var, const Expr *value) {
+  return (Binding){.kind = BIND_LET, .span = span, .var = var, .value = value};
+}
 /* tuple.index, without a type. */
 Expr *expr_proj(Arena *a, Span span, const Expr *tuple, int index);
 Var *var_new(Arena *a, const Name *name, Span span, const TypeExpr *annotation);

@@ -157,8 +157,7 @@ static bool name_operands(Expander *x, const Expr *call, const Expr **args,
     if (is_atom(e)) continue;
     Var *var = var_for(x->p, x->arena, e);
     if (!var) return false;
-    lets[(*count)++] =
-        (Binding){.kind = BIND_LET, .span = e->span, .var = var, .value = e};
+    lets[(*count)++] = binding_let(e->span, var, e);
     args[i] = expr_use(x->arena, e->span, var);
   }
   return true;

@@ -149,8 +149,7 @@ static bool make_product(Combine *c, Group *g, const Block *block,
   for (int i = 0; value && i < 3; i++) {
     Var *var = var_for(c->p, c->arena, value);
     if (!var) return false;
-    lets[i] =
-        (Binding){.kind = BIND_LET, .span = span, .var = var, .value = value};
+    lets[i] = binding_let(span, var, value);
     use = expr_use(c->arena, span, var);
     g->parts = var;
     if (i == 0)

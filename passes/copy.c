@@ -207,10 +207,6 @@ bool call_is_plain(const Program *p, const Expr *call, const Expr *fn) {
          is_typed_alone(p, fn->fn->body);
 }
 
-static Binding let(Span span, Var *var, const Expr *value) {
-  return (Binding){.kind = BIND_LET, .span = span, .var = var, .value = value};
-}
-
 /* Is it `fail`, which has any type, or does its type have parts that nothing in
  * it tells, as `None` and calls without arguments may? */
 static bool is_of_any_type(const ExprWalk *w) {
@@ -243,7 +239,7 @@ const Expr *expr_of_type(Program *p, Arena *arena, const Expr *e,
   Binding *binding = ARENA_NEW(arena, Binding);
   Var *var = var_for(p, arena, place);
   if (!binding || !var) return e;
-  *binding = let(e->span, var, e);
+  *binding = binding_let(e->span, var, e);
   Expr *block =
       expr_block(arena, e->span, 1, binding, expr_use(arena, e->span, var));
   block->type = place->type;
@@ -265,7 +261,7 @@ const Expr *call_inlined(Program *p, Arena *arena, const Expr *call,
     }
     Var *var = copy_var(&c, param);
     var->value = arg;
-    VEC_PUSH(&lets, let(arg->span, var, arg));
+    VEC_PUSH(&lets, binding_let(arg->span, var, arg));
   }
   const Expr *body = copy_expr(&c, fn->fn->body);
   copy_end(&c);
@@ -278,7 +274,7 @@ const Expr *call_inlined(Program *p, Arena *arena, const Expr *call,
   }
   if (crosses) {
     Var *var = var_for(p, arena, call);
-    VEC_PUSH(&lets, let(body->span, var, body));
+    VEC_PUSH(&lets, binding_let(body->span, var, body));
     body = expr_use(arena, call->span, var);
   }
   if (body && lets.len > 0) {

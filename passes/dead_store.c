@@ -135,8 +135,7 @@ static bool evaluate(const Stores *s, const Expr *value, const Type *content,
     return false;
   Var *var = var_for(s->p, s->arena, value);
   var->type = content;
-  *out = (Binding){
-      .kind = BIND_LET, .span = value->span, .var = var, .value = value};
+  *out = binding_let(value->span, var, value);
   return true;
 }
 

@@ -400,9 +400,7 @@ static const Expr *extract(Extract *x, int class) {
   if (g->classes.data[class].uses > 1 && !is_leaf(e)) {
     Var *var = var_for(g->p, g->arena, e);
     if (!var) return NULL;
-    VEC_PUSH(
-        &x->lets,
-        (Binding){.kind = BIND_LET, .span = x->span, .var = var, .value = e});
+    VEC_PUSH(&x->lets, binding_let(x->span, var, e));
     e = expr_use(g->arena, x->span, var);
   }
   g->classes.data[class].made = e;

@@ -457,10 +457,7 @@ static const Expr *pair_of(FirstOrder *f, const Expr *a, const Expr *b) {
 /* --- grad, vjp and jvp ---------------------------------------------------- */
 
 static void bind_to(Bindings *all, Var *var, const Expr *value) {
-  VEC_PUSH(
-      all,
-      ((Binding){
-          .kind = BIND_LET, .span = value->span, .var = var, .value = value}));
+  VEC_PUSH(all, binding_let(value->span, var, value));
 }
 
 /* grad(f): a function of the value and the gradient. */

@@ -56,17 +56,12 @@ static const Expr *by_first_names(FirstOrder *f, const Expr *e) {
   return expr_map_end(&m);
 }
 
-static Binding let_of(Var *var, const Expr *value) {
-  return (Binding){
-      .kind = BIND_LET, .span = value->span, .var = var, .value = value};
-}
-
 /* A name of the value, after a `let` of it where it is computed. */
 const Expr *first_order_named(FirstOrder *f, Bindings *out, const Expr *e) {
   bool field = e->kind == EX_PROJ && e->args[0]->kind == EX_VAR;
   if (field || expr_is_simple(e)) return e;
   Var *var = var_for(f->p, f->arena, e);
-  VEC_PUSH(out, let_of(var, e));
+  VEC_PUSH(out, binding_let(e->span, var, e));
   return expr_use(f->arena, e->span, var);
 }
 

@@ -214,8 +214,7 @@ static const Expr *norm_after(Fold *f, const Expr *e) {
   Var *var = s ? var_for(f->p, f->arena, s) : NULL;
   Binding *let = ARENA_NEW(f->arena, Binding);
   if (!var || !let) return NULL;
-  *let =
-      (Binding){.kind = BIND_LET, .span = norm->span, .var = var, .value = s};
+  *let = binding_let(norm->span, var, s);
   const Expr *scale = expr_use(f->arena, norm->span, var);
   const Expr *shift = two(f, OP_MULTIPLY, norm->args[3], scale);
   if (attr_bool(attrs, ATTR_center))

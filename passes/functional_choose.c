@@ -42,8 +42,7 @@ static const Expr *use(Choose *c, const Var *var, Span span) {
 static const Expr *let(Choose *c, Var *var, const Expr *value,
                        const Expr *rest) {
   Binding *b = ARENA_NEW(c->f->arena, Binding);
-  *b = (Binding){
-      .kind = BIND_LET, .span = value->span, .var = var, .value = value};
+  *b = binding_let(value->span, var, value);
   return expr_block(c->f->arena, rest->span, 1, b, rest);
 }
 

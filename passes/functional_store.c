@@ -167,10 +167,7 @@ static const Expr *add_cell(Stores *s, const Store *store, const Expr *e) {
   }
   Binding *b = ARENA_ARRAY(a, Binding, 2);
   if (!b) return e;
-  b[0] = (Binding){.kind = BIND_LET,
-                   .span = span,
-                   .var = var,
-                   .value = call(s, "store_add", span, 2, args)};
+  b[0] = binding_let(span, var, call(s, "store_add", span, 2, args));
   b[1] = (Binding){.kind = BIND_ITEM,
                    .span = span,
                    .value = write_store(s, store, parts[1])};

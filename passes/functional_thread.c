@@ -177,10 +177,7 @@ void thread_emit(Thread *t, Binding b) {
 }
 
 const Expr *thread_let(Thread *t, Var *var, const Expr *value) {
-  thread_emit(
-      t,
-      (Binding){
-          .kind = BIND_LET, .span = value->span, .var = var, .value = value});
+  thread_emit(t, binding_let(value->span, var, value));
   return thread_use(t, var->name, value->span);
 }
 

@@ -216,10 +216,7 @@ static const Expr *call_of_group(Group *g, const Node *nodes,
     if (!value || !lets) return NULL;
     if (nodes[i].root == i) break;
     ptrmap_put(&g->now, nodes[i].var, nodes[i].var);
-    lets[n++] = (Binding){.kind = BIND_LET,
-                          .span = value->span,
-                          .var = nodes[i].var,
-                          .value = value};
+    lets[n++] = binding_let(value->span, nodes[i].var, value);
   }
   Expr *body = expr_block(arena, value->span, n, lets, value);
   if (!body) return NULL;

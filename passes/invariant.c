@@ -147,8 +147,8 @@ static void find(Hoist *h) {
 
 /* --- Hoisting ------------------------------------------------------------- */
 
-static void hoist(Hoist *h, const Binding *let, const Expr *e) {
-  VEC_PUSH(&h->before, *let);
+static void hoist(Hoist *h, Binding let, const Expr *e) {
+  VEC_PUSH(&h->before, let);
   h->found |= is_worth(e);
 }
 
@@ -156,9 +156,7 @@ static void hoist(Hoist *h, const Binding *let, const Expr *e) {
 static const Expr *named(Hoist *h, const Expr *e) {
   Var *var = var_for(h->loop->p, h->loop->arena, e);
   if (!var) return e;
-  hoist(h,
-        &(Binding){.kind = BIND_LET, .span = e->span, .var = var, .value = e},
-        e);
+  hoist(h, binding_let(e->span, var, e), e);
   return expr_use(h->loop->arena, e->span, var);
 }
 
@@ -189,7 +187,7 @@ static const Expr *hoisted(Hoist *h, const Around *around) {
     const ExprWalk *w = &m.walk;
     if (w->event == WALK_ENTER && ptrmap_has(&h->fixed, w->at)) {
       if (w->role == ROLE_VALUE) {
-        hoist(h, let_of(w), w->at);
+        hoist(h, *let_of(w), w->at);
         expr_map_put(&m, w->at);
       } else if (is_worth(w->at)) {
         expr_map_put(&m, named(h, w->at));

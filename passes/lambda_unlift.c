@@ -252,10 +252,7 @@ static const Expr *with_moved(const Unlift *u, const Def *home,
     for (; k < home->count; k++) {
       const Def *d = u->moved.data[home->first + k];
       if (d->at != i) break;
-      bindings[n++] = (Binding){.kind = BIND_LET,
-                                .span = d->fn->span,
-                                .var = d->var,
-                                .value = d->now};
+      bindings[n++] = binding_let(d->fn->span, d->var, d->now);
     }
     if (i < (size_t)was->count) bindings[n++] = was->bindings[i];
   }

@@ -220,8 +220,7 @@ const Expr *around_end(const Around *a, int count, const Binding *before,
   fn->fn = inner;
   fn->type = a->name->type;
   for (int i = 0; i < count; i++) lets[i] = before[i];
-  lets[count] =
-      (Binding){.kind = BIND_LET, .span = span, .var = a->name, .value = fn};
+  lets[count] = binding_let(span, a->name, fn);
   const Expr *call = call_with(a, span, a->outer, first);
   if (!call) return NULL;
   Expr *block = expr_block(arena, span, count + 1, lets, call);

@@ -151,9 +151,7 @@ static void leave(Normal *n) {
     e = end_list(n, e);
   } else if (is_operand(w) && is_named(n, w->at, e)) {
     Var *var = var_for(n->p, n->arena, e);
-    VEC_PUSH(
-        &n->named,
-        ((Binding){.kind = BIND_LET, .span = e->span, .var = var, .value = e}));
+    VEC_PUSH(&n->named, binding_let(e->span, var, e));
     e = expr_use(n->arena, e->span, var);
   }
   if (w->role == ROLE_VALUE) leave_binding(n, w, e);

@@ -88,10 +88,7 @@ static const Expr *with_parts(Program *p, Arena *arena, const Pattern *pattern,
   for (int i = 0; i < pattern->count; i++) {
     const Pattern *part = pattern->fields[i];
     if (part->kind != PT_VAR) continue;
-    VEC_PUSH(&lets, ((Binding){.kind = BIND_LET,
-                               .span = part->span,
-                               .var = part->var,
-                               .value = value->args[i]}));
+    VEC_PUSH(&lets, binding_let(part->span, part->var, value->args[i]));
   }
   const Binding *made = VEC_TO_ARENA(&lets, arena);
   if (lets.len && made) {

@@ -38,9 +38,7 @@ static const Expr *let(Maker *m, Var *var, const Expr *value) {
   if (!value) return NULL;
   if (!var) var = var_for(m->p, m->arena, value);
   if (!var) return NULL;
-  VEC_PUSH(&m->lets,
-           ((Binding){
-               .kind = BIND_LET, .span = m->span, .var = var, .value = value}));
+  VEC_PUSH(&m->lets, binding_let(m->span, var, value));
   return expr_use(m->arena, m->span, var);
 }
 

@@ -84,10 +84,8 @@ static const Expr *keep_order(Relay *r, Lets *lets, const Expr *value,
                               const char *name) {
   if (is_inert(value)) return value;
   const Name *own = relay_own_name(r, name);
-  VEC_PUSH(lets, (Binding){.kind = BIND_LET,
-                           .span = value->span,
-                           .var = var_new(r->arena, own, value->span, NULL),
-                           .value = value});
+  VEC_PUSH(lets, binding_let(value->span,
+                             var_new(r->arena, own, value->span, NULL), value));
   return local(r, value->span, own);
 }
 

@@ -52,10 +52,7 @@ static Pattern *pattern_of(Plain *m, PatternKind kind) {
 }
 
 static Binding let_of(Plain *m, const Name *name, const Expr *value) {
-  return (Binding){.kind = BIND_LET,
-                   .span = m->span,
-                   .var = var_new(m->r->arena, name, m->span, NULL),
-                   .value = value};
+  return binding_let(m->span, var_new(m->r->arena, name, m->span, NULL), value);
 }
 
 static const Expr *fn_of(Plain *m, int count, Var *const *params,

@@ -112,10 +112,7 @@ static const Expr *make_block(Making *k, const Expr *side) {
     ok = var != NULL;
     if (!ok) break;
     var->name = b->var->name;
-    VEC_PUSH(
-        &k->lets,
-        (Binding){
-            .kind = BIND_LET, .span = k->span, .var = var, .value = value});
+    VEC_PUSH(&k->lets, binding_let(k->span, var, value));
     VEC_PUSH(&k->names, b->var->name);
   }
   if (ok) result = make(k, block->result);
@@ -189,8 +186,7 @@ const Expr *rule_make(RuleMatch *m, Span span) {
         mentions(p->mem, m->rule, i) < 2)
       continue;
     Var *var = var_for(p, m->s->arena, e);
-    lets[count++] =
-        (Binding){.kind = BIND_LET, .span = e->span, .var = var, .value = e};
+    lets[count++] = binding_let(e->span, var, e);
     m->vars[i] = expr_use(m->s->arena, e->span, var);
   }
   Making k = {.m = m, .span = span};

@@ -210,10 +210,8 @@ static const Expr *special_fn(Special *s, const Expr *e, int count,
                         meant(s, types[i] ? types[i] : var->annotation, false));
     if (!made) return NULL;
     if (g && g->value)
-      lets[bound++] = (Binding){.kind = BIND_LET,
-                                .span = var->span,
-                                .var = made,
-                                .value = expr_const(a, var->span, g->value)};
+      lets[bound++] =
+          binding_let(var->span, made, expr_const(a, var->span, g->value));
     else params[kept++] = made;
   }
   fn->params = params;

@@ -110,9 +110,9 @@ static const Expr *entry(Stateful *s, const Fn *pure, const Name *name,
   const Expr *cell = global(s, s->state, span);
   args[count] = node(s, EX_READ, cell, NULL);
   Var *both = var_new(s->arena, r, span, NULL);
-  b[0] = (Binding){.kind = BIND_LET, .span = span, .var = both};
-  b[0].value =
+  const Expr *call =
       expr_call(s->arena, span, global(s, name, span), pure->param_count, args);
+  b[0] = binding_let(span, both, call);
   b[1] = (Binding){.kind = BIND_ITEM, .span = span};
   b[1].value = node(s, EX_WRITE, cell, field(s, both, 1));
   *fn = *pure;

@@ -127,8 +127,7 @@ static void bind_value(Infer *in, Expr *e, Var *var, const Expr *result) {
   Expr *value = arena_copy(a, e, sizeof *e);
   Binding *binding = ARENA_NEW(a, Binding);
   if (!value) return;
-  *binding =
-      (Binding){.kind = BIND_LET, .span = e->span, .var = var, .value = value};
+  *binding = binding_let(e->span, var, value);
   *e = *expr_block(a, e->span, 1, binding, result);
   e->type = result->type;
 }

@@ -102,10 +102,7 @@ static const Expr *keep_order(Resolver *r, Lets *lets, const Expr *value,
   if (is_inert(value)) return value;
   Var *var = var_new(r->arena, name_of(r->p->names, name), value->span, NULL);
   var->id = r->p->next_var_id++;
-  VEC_PUSH(
-      lets,
-      (Binding){
-          .kind = BIND_LET, .span = value->span, .var = var, .value = value});
+  VEC_PUSH(lets, binding_let(value->span, var, value));
   return resolve_var_use(r, value->span, var);
 }
 

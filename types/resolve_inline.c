@@ -61,7 +61,7 @@ static Binding let(Resolver *r, const Name *name, Span span,
   Var *var = var_new(r->arena, name, span, NULL);
   var->id = r->p->next_var_id++;
   var->value = value; /* conditions of the body are asked before inference */
-  return (Binding){.kind = BIND_LET, .span = span, .var = var, .value = value};
+  return binding_let(span, var, value);
 }
 
 /* A copy of the body whose places say in which call they are (base/source.h),

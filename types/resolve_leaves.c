@@ -141,8 +141,7 @@ const Expr *resolve_map_leaves(Resolver *r, const Expr *e,
     Var *var =
         var_new(r->arena, name_of(r->p->names, name), args[i]->span, NULL);
     var->id = r->p->next_var_id++;
-    bound[lets++] = (Binding){
-        .kind = BIND_LET, .span = args[i]->span, .var = var, .value = args[i]};
+    bound[lets++] = binding_let(args[i]->span, var, args[i]);
     uses[i] = resolve_var_use(r, args[i]->span, var);
   }
   const Expr *call = resolve_operator(r, e, OP_MAP_LEAVES, false, n, uses);

@@ -24,10 +24,7 @@ static Var *bind(Resolver *r, Bindings *out, const Name *name,
                  const Expr *value) {
   Var *var = var_new(r->arena, name, value->span, NULL);
   var->id = r->p->next_var_id++;
-  VEC_PUSH(
-      out,
-      (Binding){
-          .kind = BIND_LET, .span = value->span, .var = var, .value = value});
+  VEC_PUSH(out, binding_let(value->span, var, value));
   return var;
 }
 

@@ -75,10 +75,7 @@ static const Expr *saved(Writing *w, int v) {
 }
 
 static Binding let_of(Writing *w, const Name *name, const Expr *e) {
-  return (Binding){.kind = BIND_LET,
-                   .span = w->span,
-                   .var = var_new(w->arena, name, w->span, NULL),
-                   .value = e};
+  return binding_let(w->span, var_new(w->arena, name, w->span, NULL), e);
 }
 
 /* A new variable for the expression. */

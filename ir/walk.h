@@ -97,6 +97,16 @@ bool expr_walk_end(ExprWalk *w);
  * the result of a block and the body of a fn. */
 bool expr_walk_is_tail(const ExprWalk *w);
 
+/* At a node: the binding whose value it is; NULL: it is none's. */
+static inline const Binding *expr_walk_binding(const ExprWalk *w) {
+  return w->role == ROLE_VALUE ? &w->parent->block->bindings[w->index] : NULL;
+}
+
+/* Is it the value of a binding of that kind? */
+static inline bool expr_walk_is_value(const ExprWalk *w, BindingKind kind) {
+  return w->role == ROLE_VALUE && expr_walk_binding(w)->kind == kind;
+}
+
 /* --- Mapping -------------------------------------------------------------- */
 
 /* Makes an expression from another.  What does not change is kept, the same

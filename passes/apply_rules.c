@@ -130,9 +130,8 @@ static const Expr *field_within(Applying *a, Surroundings *s,
 }
 
 static void note_let(Surroundings *s, const ExprWalk *w, const Expr *value) {
-  if (w->role != ROLE_VALUE) return;
-  const Binding *b = &w->parent->block->bindings[w->index];
-  if (b->kind == BIND_LET) ptrmap_put(&s->values, b->var, (void *)value);
+  if (expr_walk_is_value(w, BIND_LET))
+    ptrmap_put(&s->values, expr_walk_binding(w)->var, (void *)value);
 }
 
 static const Expr *apply(void *data, Program *p, Arena *arena, const Expr *e) {

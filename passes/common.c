@@ -117,13 +117,12 @@ const Expr *pass_common_subexpr(Program *p, Arena *arena, const Expr *e) {
       uintptr_t hash = call_hash(&c, value);
       if (hash && !find_same(&c, value, hash)) add(&c, w->var, value, hash);
     }
-    if (w->event != WALK_LEAVE || w->role != ROLE_VALUE) continue;
-    const Binding *b = &w->parent->block->bindings[w->index];
-    uintptr_t hash = b->kind == BIND_LET ? call_hash(&c, w->at) : 0;
+    if (w->event != WALK_LEAVE || !expr_walk_is_value(w, BIND_LET)) continue;
+    uintptr_t hash = call_hash(&c, w->at);
     Var *var = hash ? find_same(&c, w->at, hash) : NULL;
     const Expr *use = var ? expr_use(arena, w->at->span, var) : NULL;
     if (!use || !pass_may_replace(p, NULL, m.made, use)) continue;
-    ptrmap_put(&c.alias, b->var, var);
+    ptrmap_put(&c.alias, expr_walk_binding(w)->var, var);
     expr_map_put(&m, use);
   }
   e = expr_map_end(&m);

@@ -223,9 +223,7 @@ static bool leaves_type_open(const Program *p, const Expr *e) {
   bool open = false;
   expr_walk_start(&w, p->mem, WALK_ENTER, e);
   while (!open && expr_walk_next(&w)) {
-    bool told = w.at->kind == EX_FN ||
-                (w.role == ROLE_VALUE &&
-                 w.parent->block->bindings[w.index].kind == BIND_LET);
+    bool told = w.at->kind == EX_FN || expr_walk_is_value(&w, BIND_LET);
     if (told) expr_walk_skip(&w);
     else open = is_of_any_type(&w);
   }

@@ -127,10 +127,8 @@ static Direct *called_by(const ToCps *c, const Expr *e) {
 /* Is it evaluated at another time than its parent, or where no `fn` can follow
  * it? */
 static bool is_apart(const ExprWalk *w) {
-  if (w->role == ROLE_VALUE) {
-    const Var *var = w->parent->block->bindings[w->index].var;
-    return var && var->lazy;
-  }
+  const Binding *b = expr_walk_binding(w);
+  if (b) return b->var && b->var->lazy;
   return w->role == ROLE_BODY || w->role == ROLE_GUARD || w->role == ROLE_ATTR;
 }
 

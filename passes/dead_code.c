@@ -34,10 +34,9 @@ static intptr_t count(Dead *d, const Var *var, int by) {
 
 /* The variable whose value the `let` gives another name; NULL: it does more. */
 static Var *first_name(const ExprWalk *w, const Expr *value) {
-  if (w->role != ROLE_VALUE || value->kind != EX_VAR || value->var->lazy)
-    return NULL;
-  const Binding *b = &w->parent->block->bindings[w->index];
-  bool same = b->kind == BIND_LET && b->var && !b->var->lazy &&
+  const Binding *b = expr_walk_binding(w);
+  if (!b || value->kind != EX_VAR || value->var->lazy) return NULL;
+  bool same = b->kind == BIND_LET && !b->var->lazy &&
               b->var->type == value->type && value->var->type == value->type;
   return same ? value->var : NULL;
 }
@@ -55,9 +54,7 @@ static const Expr *without_second_names(Program *p, Arena *arena,
     const Expr *use = name ? expr_use(arena, at->span, name) : NULL;
     if (use && pass_may_replace(p, NULL, at, use)) expr_map_put(&m, use);
     name = first_name(&m.walk, m.made);
-    if (name)
-      ptrmap_put(&first, m.walk.parent->block->bindings[m.walk.index].var,
-                 name);
+    if (name) ptrmap_put(&first, expr_walk_binding(&m.walk)->var, name);
   }
   ptrmap_done(&first);
   return expr_map_end(&m);
@@ -79,7 +76,7 @@ static void look(Dead *d, const Expr *root) {
     if (w.event == WALK_ENTER && w.at->kind == EX_VAR) count(d, w.at->var, 1);
     if (w.event == WALK_LEAVE && w.role == ROLE_VALUE &&
         is_alone(w.parent->block, w.index))
-      VEC_PUSH(&d->bindings, &w.parent->block->bindings[w.index]);
+      VEC_PUSH(&d->bindings, expr_walk_binding(&w));
   }
   expr_walk_end(&w);
 }

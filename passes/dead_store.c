@@ -75,8 +75,7 @@ static void enter(Stores *s, const ExprWalk *w) {
 static void leave_write(Stores *s, const ExprWalk *w) {
   Cell *cell = cell_of(s, w->at->args[0]);
   if (!cell) return;
-  bool item = w->role == ROLE_VALUE &&
-              w->parent->block->bindings[w->index].kind == BIND_ITEM;
+  bool item = expr_walk_is_value(w, BIND_ITEM);
   if (item && cell->pending && cell->in == w->parent)
     VEC_PUSH(&s->overwritten, ((Overwritten){cell->pending, cell}));
   cell->pending = item ? w->at : NULL;
@@ -180,11 +179,6 @@ static void shorten_block(const Stores *s, ExprMap *m) {
   else expr_map_own(m)->block = made;
 }
 
-static bool is_item(const ExprWalk *w) {
-  return w->role == ROLE_VALUE &&
-         w->parent->block->bindings[w->index].kind == BIND_ITEM;
-}
-
 static const Expr *without_stores(void *data, Program *p, Arena *arena,
                                   const Expr *e) {
   Stores *s = data;
@@ -195,7 +189,8 @@ static const Expr *without_stores(void *data, Program *p, Arena *arena,
   while (expr_map_next(&m)) {
     if (m.walk.event != WALK_LEAVE) continue;
     const Expr *at = m.walk.at;
-    if (at->kind == EX_WRITE && !is_item(&m.walk) && goes(s, at))
+    if (at->kind == EX_WRITE && !expr_walk_is_value(&m.walk, BIND_ITEM) &&
+        goes(s, at))
       expr_map_put(&m, without_write(s, m.made));
     else if (at->kind == EX_BLOCK) shorten_block(s, &m);
   }

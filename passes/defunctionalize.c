@@ -314,8 +314,8 @@ static void look_at_fn(Defun *d, const Instance *in, const ExprWalk *w,
   const Expr *e = w->at;
   Class *c = defun_class(d, defun_type(d, in, e->type));
   if (root || w->role == ROLE_CALLEE || !c) return;
-  bool named = w->role == ROLE_VALUE &&
-               w->parent->block->bindings[w->index].kind != BIND_ITEM;
+  const Binding *b = expr_walk_binding(w);
+  bool named = b && b->kind != BIND_ITEM;
   if (named || e->fn->attr_count || e->fn->type_param_count ||
       !is_closed(d, in, e))
     keep(d, c->type);

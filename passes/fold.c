@@ -194,9 +194,9 @@ static const Expr *fold_if(Program *p, Arena *arena, const Expr *e) {
 
 /* Notes the constant that a `let` gives its name. */
 static void note_value(Fold *f, const ExprWalk *w, const Expr *made) {
-  if (w->role != ROLE_VALUE || made->kind != EX_CONST) return;
-  const Binding *b = &w->parent->block->bindings[w->index];
-  if (b->kind == BIND_LET && b->var && b->var->type == made->type)
+  const Binding *b = expr_walk_binding(w);
+  if (b && made->kind == EX_CONST && b->kind == BIND_LET &&
+      b->var->type == made->type)
     ptrmap_put(&f->values, b->var, made->constant);
 }
 

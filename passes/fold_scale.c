@@ -239,9 +239,9 @@ typedef const Expr *FoldRule(Fold *f, const Expr *e);
 
 /* Calls that a `let` names, which mean the same at its use. */
 static void note_let(Fold *f, const ExprMap *m) {
-  const Binding *b = &m->walk.parent->block->bindings[m->walk.index];
+  const Binding *b = expr_walk_binding(&m->walk);
   const Expr *e = m->made;
-  if (b->kind != BIND_LET || b->var->lazy || b->var->param_count ||
+  if (!b || b->kind != BIND_LET || b->var->lazy || b->var->param_count ||
       b->var->type != e->type || !expr_operator(e) || !expr_is_pure(f->p, e))
     return;
   ptrmap_put(&f->values, b->var, (void *)e);
@@ -286,7 +286,7 @@ static const Expr *folded(Program *p, Arena *arena, const Expr *e,
     if (of_call && expr_operator(m.made)) made = of_call(&f, m.made);
     if (of_field && m.made->kind == EX_PROJ) made = of_field(&f, m.made);
     if (made) expr_map_put(&m, made);
-    else if (m.walk.role == ROLE_VALUE) note_let(&f, &m);
+    else note_let(&f, &m);
   }
   e = expr_map_end(&m);
   VEC_DONE(&f.around);

@@ -305,8 +305,7 @@ static void check_givers(Choose *c, const Expr *root) {
   expr_walk_start(&w, c->f->p->mem, WALK_ENTER, root);
   while (expr_walk_next(&w)) {
     if (!choose_giver(c, w.at)) continue;
-    const Binding *b =
-        w.role == ROLE_VALUE ? &w.parent->block->bindings[w.index] : NULL;
+    const Binding *b = expr_walk_binding(&w);
     if (b && b->var && ptrmap_has(&c->chosen, b->var->name)) continue;
     c->f->loses_cell = true;
     functional_refuse(c->f, w.at->span,

@@ -234,7 +234,7 @@ static void leave_node(Thread *t, ExprMap *m, bool tail) {
 /* The value of a binding of a block that is flattened. */
 static void emit_binding(Thread *t, ExprMap *m) {
   const ExprWalk *w = &m->walk;
-  Binding b = w->parent->block->bindings[w->index];
+  Binding b = *expr_walk_binding(w);
   if (b.kind == BIND_ITEM && thread_is_atom(m->made)) return;
   if (ptrmap_has(&t->f->name, w->at)) return;
   if (b.var) b.var = thread_renamed(t, b.var, b.value, false);

@@ -141,9 +141,7 @@ static void unbind(Reach *r, const Var *var) {
 
 /* Is it the value that a name is given? */
 static bool is_alias(const Reach *r, const ExprWalk *w) {
-  return w->at == r->script_let ||
-         (w->role == ROLE_VALUE &&
-          w->parent->block->bindings[w->index].kind == BIND_LET);
+  return w->at == r->script_let || expr_walk_is_value(w, BIND_LET);
 }
 
 static void note_function(Reach *r, const ExprWalk *w, Fun *fun) {

@@ -141,8 +141,7 @@ static void look(Lift *l, const Expr *e) {
     if (w.event == WALK_ENTER) look_at(l, w.at);
     if (w.event != WALK_LEAVE || !fn || !l->open.len) continue;
     Lifted *f = VEC_POP(&l->open);
-    const Binding *b =
-        w.role == ROLE_VALUE ? &w.parent->block->bindings[w.index] : NULL;
+    const Binding *b = expr_walk_binding(&w);
     if (!b || b->kind == BIND_ITEM || b->sugar) continue;
     f->var = b->var;
     f->stays |= b->var->param_count > 0 || b->var->type != w.at->type;

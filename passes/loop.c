@@ -34,7 +34,7 @@ bool loop_passes_over(const ExprWalk *w) {
     case ROLE_GUARD: return true;
     case ROLE_ARG: return w->parent->kind == EX_IF && w->index > 0;
     case ROLE_VALUE: {
-      const Var *var = w->parent->block->bindings[w->index].var;
+      const Var *var = expr_walk_binding(w)->var;
       return var && var->lazy;
     }
     default: return false;
@@ -105,9 +105,8 @@ const Expr *loops_rewrite(Program *p, Arena *arena, const Expr *e,
     if (!is_named(w)) continue;
     depth += w->event == WALK_ENTER ? 1 : -1;
     if (w->event == WALK_ENTER || depth >= NESTED_MOST) continue;
-    const Var *var =
-        w->role == ROLE_VALUE ? w->parent->block->bindings[w->index].var : NULL;
-    const Expr *made = rewrite_fn(p, arena, m.made, var, rewrite);
+    const Binding *b = expr_walk_binding(w);
+    const Expr *made = rewrite_fn(p, arena, m.made, b ? b->var : NULL, rewrite);
     if (made) expr_map_put(&m, made);
   }
   return expr_map_end(&m);

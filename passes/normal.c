@@ -112,16 +112,15 @@ static const Expr *without_bracket(Normal *n, const Expr *e) {
 }
 
 static void leave_binding(Normal *n, const ExprWalk *w, const Expr *e) {
-  Binding b = w->parent->block->bindings[w->index];
+  Binding b = *expr_walk_binding(w);
   b.value = e;
   VEC_PUSH(&n->named, b);
 }
 
 /* Where a function reads a named dimension, which is written as its name. */
 static bool is_dim_read(const ExprWalk *w) {
-  if (w->event != WALK_ENTER || w->role != ROLE_VALUE) return false;
-  const Var *var = w->parent->block->bindings[w->index].var;
-  return var && var->is_dim;
+  const Binding *b = w->event == WALK_ENTER ? expr_walk_binding(w) : NULL;
+  return b && b->var && b->var->is_dim;
 }
 
 /* The names of the list that ends, around its value. */

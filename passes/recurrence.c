@@ -241,9 +241,8 @@ static void find_rows(Recurrence *r) {
       if (name) name->uses++;
       continue;
     }
-    if (w.role == ROLE_VALUE && w.parent->block->bindings[w.index].var)
-      ptrmap_put(&r->values, w.parent->block->bindings[w.index].var,
-                 (void *)w.at);
+    const Binding *b = expr_walk_binding(&w);
+    if (b && b->var) ptrmap_put(&r->values, b->var, (void *)w.at);
     bool always = branches == 0;
     branches -= loop_passes_over(&w);
     if (w.at->kind != EX_CALL || !always) continue;
@@ -254,8 +253,6 @@ static void find_rows(Recurrence *r) {
     if (!rows && !batch) continue;
     ptrmap_put(&r->of_rows, w.at, (void *)(rows ? rows : batch));
     if (batch) ptrmap_put(&r->batches, w.at, r);
-    const Binding *b =
-        w.role == ROLE_VALUE ? &w.parent->block->bindings[w.index] : NULL;
     if (rows && b && b->kind == BIND_LET &&
         !types_need_check(b->value->type, b->var->type))
       name_row(r, b);

@@ -208,10 +208,8 @@ static const Expr *turn_of(Maker *m, const Around *around, Var *from,
     const Expr *made = NULL;
     if (w->event == WALK_ENTER) {
       int k = product_at(r, w->at);
-      const RowName *name =
-          w->role == ROLE_VALUE
-              ? recurrence_replaced(r, w->parent->block->bindings[w->index].var)
-              : NULL;
+      const Binding *b = expr_walk_binding(w);
+      const RowName *name = b ? recurrence_replaced(r, b->var) : NULL;
       if (name) made = own_row(m, &r->products[name->product], from);
       else if (k >= 0 && r->products[k].row)
         made = expr_use(m->arena, w->at->span, r->products[k].row);

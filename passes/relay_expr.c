@@ -418,9 +418,8 @@ static void leave(Relay *r, ExprMap *m) {
       break;
     default: expr_map_put(m, map_leaf(r, m)); break;
   }
-  if (m->walk.role != ROLE_VALUE) return;
-  const Block *block = m->walk.parent->block;
-  if (block->bindings[m->walk.index].kind != BIND_ITEM) map_bound_value(r, m);
+  const Binding *b = expr_walk_binding(&m->walk);
+  if (b && b->kind != BIND_ITEM) map_bound_value(r, m);
 }
 
 /* May shapes decide an `if`?  There is one, and a name that may be a

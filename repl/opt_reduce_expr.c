@@ -395,9 +395,7 @@ static bool try_dropped(Reduce *r, const Expr *whole) {
   VEC_INIT(&dropped, r->text.mem);
   expr_walk_start(&w, r->text.mem, WALK_ENTER, whole);
   while (expr_walk_next(&w))
-    if (w.role == ROLE_VALUE &&
-        w.parent->block->bindings[w.index].kind == BIND_ITEM)
-      VEC_PUSH(&dropped, w.at);
+    if (expr_walk_is_value(&w, BIND_ITEM)) VEC_PUSH(&dropped, w.at);
   expr_walk_end(&w);
   bool done = false;
   for (size_t i = 0; i < dropped.len && !done; i++)

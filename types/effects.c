@@ -271,11 +271,6 @@ static void leave_value(Search *s, const Block *block, int i) {
 
 /* --- Expressions -------------------------------------------------------- */
 
-static bool is_item(const ExprWalk *w) {
-  return w->role == ROLE_VALUE &&
-         w->parent->block->bindings[w->index].kind == BIND_ITEM;
-}
-
 /* Of a node without parts, only that it is a binding's value matters when it is
  * left. */
 static void pass_leaf(Search *s, ExprWalk *w) {
@@ -300,7 +295,7 @@ static Effects written(const Expr *e) {
 /* What a node adds besides its parts. */
 static void enter(Search *s, ExprWalk *w) {
   const Expr *e = w->at;
-  if (s->each || (s->c && is_item(w))) begin_apart(s);
+  if (s->each || (s->c && expr_walk_is_value(w, BIND_ITEM))) begin_apart(s);
   if (e->kind != EX_FN) types_crossings(e, cross, s);
   switch (e->kind) {
     case EX_VAR:

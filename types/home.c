@@ -173,9 +173,7 @@ static Position position_of(Homes *h, const ExprWalk *w) {
   Position out = h->under_way.len ? VEC_LAST(&h->under_way) : (Position){0};
   if (w->role == ROLE_VALUE || w->role == ROLE_RESULT) {
     out = (Position){.place = out.block, .item = w->index};
-    bool graph = w->role == ROLE_VALUE &&
-                 w->parent->block->bindings[w->index].kind == BIND_GRAPH;
-    if (!graph) return out;
+    if (!expr_walk_is_value(w, BIND_GRAPH)) return out;
     return (Position){.place = place_new(h, out.place, out.item, NULL)};
   }
   bool branch = is_branch(w);
@@ -202,10 +200,9 @@ static void enter(Homes *h, const ExprWalk *w) {
 /* A graph variable is defined after its value. */
 static void leave(Homes *h, const ExprWalk *w) {
   Position at = VEC_POP(&h->under_way);
-  if (w->role != ROLE_VALUE) return;
-  const Binding *b = &w->parent->block->bindings[w->index];
-  if (b->kind == BIND_GRAPH)
-    define(h, b, VEC_LAST(&h->under_way).block, w->index, at.place);
+  if (expr_walk_is_value(w, BIND_GRAPH))
+    define(h, expr_walk_binding(w), VEC_LAST(&h->under_way).block, w->index,
+           at.place);
 }
 
 static void walk_body(Homes *h, Mem *mem, const Expr *body) {

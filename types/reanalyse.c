@@ -60,10 +60,8 @@ static void look(Again *a, Definition *d) {
       Definition *used = ptrmap_get(&a->by_global, w.at->g.global);
       if (used) VEC_PUSH(&d->uses, used);
     }
-    if (w.event == WALK_LEAVE && w.role == ROLE_VALUE) {
-      const Binding *b = &w.parent->block->bindings[w.index];
-      if (b->var) b->var->value = b->value;
-    }
+    const Binding *b = w.event == WALK_LEAVE ? expr_walk_binding(&w) : NULL;
+    if (b && b->var) b->var->value = b->value;
   }
   expr_walk_end(&w);
 }

@@ -160,7 +160,7 @@ static bool part_moves(const ExprWalk *w, const Fate *around) {
       return e->call.callee->kind != EX_OP ||
              op_owns(op_info(e->call.callee->op), w->at);
     case EX_TUPLE: return !around->split;
-    case EX_BLOCK: return e->block->bindings[w->index].kind != BIND_ITEM;
+    case EX_BLOCK: return !expr_walk_is_value(w, BIND_ITEM);
     case EX_LIST:
     case EX_REF: return true;
     case EX_WRITE: return w->index == 1;
@@ -237,10 +237,9 @@ static bool is_passed_on(Infer *in, const ExprWalk *w, uint32_t root) {
   if (!e) return false;
   if (e->kind == EX_CALL)
     return w->role == ROLE_ARG && known_fn(e->call.callee);
-  if (w->role != ROLE_VALUE) return false;
-  const Binding *b = &e->block->bindings[w->index];
-  if (b->kind == BIND_LET) bind_root(in, b->var, root);
-  return b->kind == BIND_LET;
+  bool let = expr_walk_is_value(w, BIND_LET);
+  if (let) bind_root(in, expr_walk_binding(w)->var, root);
+  return let;
 }
 
 static void enter_part(Infer *in, const ExprWalk *w, const Fate *f) {

@@ -76,10 +76,8 @@ static void end_in_body(Ends *n, Mem *mem, const Expr *body) {
     bool ends = e == body || expr_walk_is_tail(&w);
     if (ends && inner) continue;
     expr_walk_skip(&w);
-    if (w.role == ROLE_VALUE) {
-      const Binding *let = &w.parent->block->bindings[w.index];
-      if (let->kind == BIND_LET) bind(n, let->var, e);
-    }
+    if (expr_walk_is_value(&w, BIND_LET))
+      bind(n, expr_walk_binding(&w)->var, e);
     if (!ends) continue;
     switch ((ExprKind)e->kind) {
       case EX_TUPLE: n->builds = true; break;

@@ -48,6 +48,21 @@ Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
   *block = (Block){count, bindings, result};
   Expr *e = expr_new(a, EX_BLOCK, span);
   e->block = block;
+  e->type = result->type;
+  return e;
+}
+
+const Expr *expr_after(Arena *a, Span span, size_t count,
+                       const Binding *bindings, const Expr *result) {
+  if (!result || count == 0) return result;
+  Binding *own = arena_copy(a, bindings, count * sizeof *own);
+  return own ? expr_block(a, span, (int)count, own, result) : result;
+}
+
+const Expr *expr_opened(const Expr *e, Bindings *out) {
+  for (; e->kind == EX_BLOCK; e = e->block->result)
+    for (int i = 0; i < e->block->count; i++)
+      VEC_PUSH(out, e->block->bindings[i]);
   return e;
 }
 

@@ -196,6 +196,7 @@ typedef struct Binding {
   const Expr *value; /* all but FREE */
   Sugar sugar;       /* SUGAR_GRAPH */
 } Binding;
+typedef VEC(Binding) Bindings;
 
 typedef struct Block {
   int count;
@@ -304,12 +305,21 @@ Expr *expr_call(Arena *a, Span span, const Expr *callee, int count,
                 const Expr *const *args);
 Expr *expr_if(Arena *a, Span span, const Expr *condition, const Expr *then,
               const Expr *otherwise);
+/* It has the type of its result, which a parsed one lacks. */
 Expr *expr_block(Arena *a, Span span, int count, const Binding *bindings,
                  const Expr *result);
+/* The result, which may be NULL, after copies of these bindings, if there are
+ * any.  Where memory runs out it stands alone, and the caller's phase gives
+ * up. */
+const Expr *expr_after(Arena *a, Span span, size_t count,
+                       const Binding *bindings, const Expr *result);
 /* let var = value */
 static inline Binding binding_let(Span span, Var *var, const Expr *value) {
   return (Binding){.kind = BIND_LET, .span = span, .var = var, .value = value};
 }
+/* The reverse: adds the bindings of `e` to `out`, and of the block that is its
+ * result, and so on; gives what comes after them. */
+const Expr *expr_opened(const Expr *e, Bindings *out);
 /* tuple.index, without a type. */
 Expr *expr_proj(Arena *a, Span span, const Expr *tuple, int index);
 Var *var_new(Arena *a, const Name *name, Span span, const TypeExpr *annotation);

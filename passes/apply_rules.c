@@ -123,10 +123,7 @@ static const Expr *field_within(Applying *a, Surroundings *s,
       expr_field(s->arena, e->span, block->result, (int)e->index);
   const Expr *made = apply_at(a, s, field);
   if (made == field) return NULL;
-  Expr *whole =
-      expr_block(s->arena, e->span, block->count, block->bindings, made);
-  if (whole) whole->type = made->type;
-  return whole;
+  return expr_block(s->arena, e->span, block->count, block->bindings, made);
 }
 
 static void note_let(Surroundings *s, const ExprWalk *w, const Expr *value) {

@@ -172,14 +172,6 @@ static bool is_plain(Expander *x, const Expr *call, const Expr *const *args) {
   return expr_effects(x->p, alone) == 0;
 }
 
-static const Expr *in_block(Arena *arena, int count, const Binding *lets,
-                            const Expr *result) {
-  if (count == 0) return result;
-  Expr *block = expr_block(arena, result->span, count, lets, result);
-  block->type = result->type;
-  return block;
-}
-
 static const Expr *expanded(Expander *x, const Expr *call) {
   const OpInfo *op = expr_operator(call);
   if (!op || !call->call.bound || attrs_have_operands(call->call.bound))
@@ -196,7 +188,7 @@ static const Expr *expanded(Expander *x, const Expr *call) {
       return NULL;
     const Expr *made = row->make(x->p, x->arena, call, args);
     if (!made || made->type != call->type) continue;
-    made = in_block(x->arena, count, lets, made);
+    if (count) made = expr_block(x->arena, made->span, count, lets, made);
     return pass_may_replace(x->p, NULL, call, made) ? made : NULL;
   }
   return NULL;
@@ -211,7 +203,8 @@ static const Expr *field_of(Expander *x, const Expr *was, const Expr *e) {
   if (block) tuple = block->result;
   if (tuple->kind != EX_TUPLE) return NULL;
   const Expr *field = tuple->args[e->index];
-  return block ? in_block(x->arena, block->count, block->bindings, field)
+  return block ? expr_block(x->arena, field->span, block->count,
+                            block->bindings, field)
                : field;
 }
 

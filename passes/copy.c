@@ -238,17 +238,14 @@ const Expr *expr_of_type(Program *p, Arena *arena, const Expr *e,
   Var *var = var_for(p, arena, place);
   if (!binding || !var) return e;
   *binding = binding_let(e->span, var, e);
-  Expr *block =
-      expr_block(arena, e->span, 1, binding, expr_use(arena, e->span, var));
-  block->type = place->type;
-  return block;
+  return expr_block(arena, e->span, 1, binding, expr_use(arena, e->span, var));
 }
 
 const Expr *call_inlined(Program *p, Arena *arena, const Expr *call,
                          const Expr *fn) {
   Copying c;
   copy_start(&c, p, arena);
-  VEC(Binding) lets;
+  Bindings lets;
   VEC_INIT(&lets, p->mem);
   for (int i = 0; i < call->count; i++) {
     const Var *param = fn->fn->params[i];
@@ -265,24 +262,13 @@ const Expr *call_inlined(Program *p, Arena *arena, const Expr *call,
   copy_end(&c);
   bool crosses = body && (body->type != call->type || !is_settled(call->type) ||
                           leaves_type_open(p, body));
-  while (body && body->kind == EX_BLOCK) {
-    for (int i = 0; i < body->block->count; i++)
-      VEC_PUSH(&lets, body->block->bindings[i]);
-    body = body->block->result;
-  }
+  if (body) body = expr_opened(body, &lets);
   if (crosses) {
     Var *var = var_for(p, arena, call);
     VEC_PUSH(&lets, binding_let(body->span, var, body));
     body = expr_use(arena, call->span, var);
   }
-  if (body && lets.len > 0) {
-    Binding *bindings = VEC_TO_ARENA(&lets, arena);
-    Expr *block =
-        bindings ? expr_block(arena, call->span, (int)lets.len, bindings, body)
-                 : NULL;
-    if (block) block->type = call->type;
-    body = block;
-  }
+  body = expr_after(arena, call->span, lets.len, lets.data, body);
   VEC_DONE(&lets);
   return body;
 }

@@ -33,16 +33,6 @@
 
 /* --- Shared with UnCPS ---------------------------------------------------- */
 
-const Expr *cps_block(Arena *arena, size_t count, const Binding *bindings,
-                      const Expr *result) {
-  if (!result || count == 0) return result;
-  Binding *own = arena_copy(arena, bindings, count * sizeof *own);
-  Expr *e =
-      own ? expr_block(arena, result->span, (int)count, own, result) : NULL;
-  if (e) e->type = result->type;
-  return e;
-}
-
 const Expr *cps_call(Arena *arena, Span span, const Expr *callee, int count,
                      const Expr *const *args, const Type *type) {
   Expr *e = expr_call(arena, span, callee, count, args);
@@ -265,7 +255,7 @@ static const Expr *after_binding(const ToCps *c, const Binding *b,
   Binding let = *b;
   let.value = expr_use(c->arena, b->span, param);
   return cps_fn(c->p, c->arena, param,
-                var ? cps_block(c->arena, 1, &let, rest) : rest);
+                var ? expr_after(c->arena, rest->span, 1, &let, rest) : rest);
 }
 
 static const Expr *converted(ToCps *c, const Expr *e, Var *k);
@@ -274,7 +264,7 @@ static const Expr *converted(ToCps *c, const Expr *e, Var *k);
  * before `end`. */
 static const Expr *converted_block(ToCps *c, const Block *block, Var *k) {
   const Expr *after = converted(c, block->result, k);
-  VEC(Binding) lets;
+  Bindings lets;
   VEC_INIT(&lets, c->p->mem);
   size_t end = (size_t)block->count;
   for (size_t i = end; after && i-- > 0;) {
@@ -285,26 +275,24 @@ static const Expr *converted_block(ToCps *c, const Block *block, Var *k) {
     VEC_CLEAR(&lets);
     for (size_t n = i + 1; n < end; n++) VEC_PUSH(&lets, block->bindings[n]);
     const Expr *rest = after_binding(
-        c, b, type, cps_block(c->arena, lets.len, lets.data, after));
+        c, b, type,
+        expr_after(c->arena, after->span, lets.len, lets.data, after));
     end = i;
     after = NULL;
     if (to) {
       after = call_with(c, b->value, rest);
     } else if (rest) {
       Var *join = new_var(c, "join", b->span, rest->type);
-      Binding let = {BIND_LET, b->span, join, 0, rest, SUGAR_NONE};
-      if (join)
-        after = cps_block(c->arena, 1, &let, converted(c, b->value, join));
+      Binding let = binding_let(b->span, join, rest);
+      after = join ? converted(c, b->value, join) : NULL;
+      if (after) after = expr_after(c->arena, after->span, 1, &let, after);
     }
   }
   VEC_CLEAR(&lets);
   for (size_t n = 0; n < end; n++) VEC_PUSH(&lets, block->bindings[n]);
-  if (after && after->kind == EX_BLOCK) {
-    for (int n = 0; n < after->block->count; n++)
-      VEC_PUSH(&lets, after->block->bindings[n]);
-    after = after->block->result;
-  }
-  if (after) after = cps_block(c->arena, lets.len, lets.data, after);
+  if (after) after = expr_opened(after, &lets);
+  if (after)
+    after = expr_after(c->arena, after->span, lets.len, lets.data, after);
   VEC_DONE(&lets);
   return after;
 }

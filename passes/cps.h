@@ -5,10 +5,6 @@
 #include "base/split.h"
 #include "passes/rewrite.h"
 
-/* The bindings, then the result, with its type; the result alone where there
- * are none.  NULL: memory ran out. */
-const Expr *cps_block(Arena *arena, size_t count, const Binding *bindings,
-                      const Expr *result);
 /* A call of that type. */
 const Expr *cps_call(Arena *arena, Span span, const Expr *callee, int count,
                      const Expr *const *args, const Type *type);

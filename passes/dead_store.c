@@ -144,9 +144,7 @@ static const Expr *without_write(const Stores *s, const Expr *e) {
   unit->type = e->type;
   Binding *b = ARENA_NEW(s->arena, Binding);
   if (!b || !evaluate(s, e->args[1], e->args[0]->type->args[0], b)) return unit;
-  Expr *block = expr_block(s->arena, e->span, 1, b, unit);
-  block->type = e->type;
-  return block;
+  return expr_block(s->arena, e->span, 1, b, unit);
 }
 
 static void shorten_block(const Stores *s, ExprMap *m) {

@@ -377,7 +377,7 @@ double egraph_cost(EGraph *g, int class,
 typedef struct Extract {
   EGraph *g;
   Span span;
-  VEC(Binding) lets;
+  Bindings lets;
 } Extract;
 
 /* No deeper than the classes that the result uses. */
@@ -411,14 +411,7 @@ const Expr *egraph_best(EGraph *g, int class, Span span) {
   Extract x = {.g = g, .span = span};
   VEC_INIT(&x.lets, g->p->mem);
   const Expr *e = extract(&x, class);
-  if (e && x.lets.len > 0) {
-    const Binding *lets =
-        arena_copy(g->arena, x.lets.data, x.lets.len * sizeof *x.lets.data);
-    Expr *block =
-        lets ? expr_block(g->arena, span, (int)x.lets.len, lets, e) : NULL;
-    if (block) block->type = e->type;
-    e = block;
-  }
+  e = expr_after(g->arena, span, x.lets.len, x.lets.data, e);
   VEC_DONE(&x.lets);
   return e;
 }

@@ -295,13 +295,7 @@ static const Block *named_result(FirstOrder *f, const Expr *body) {
   Bindings all;
   Block *block = ARENA_NEW(f->arena, Block);
   VEC_INIT(&all, f->p->mem);
-  const Expr *value = body;
-  if (body->kind == EX_BLOCK) {
-    for (int i = 0; i < body->block->count; i++)
-      VEC_PUSH(&all, body->block->bindings[i]);
-    value = body->block->result;
-  }
-  value = first_order_named(f, &all, value);
+  const Expr *value = first_order_named(f, &all, expr_opened(body, &all));
   Binding *bindings = VEC_TO_ARENA(&all, f->arena);
   if (block) *block = (Block){(int)all.len, bindings, value};
   VEC_DONE(&all);
@@ -430,12 +424,9 @@ static const Expr *body_of(FirstOrder *f, const Expr *function, const Expr *fn,
 
 static const Expr *after(FirstOrder *f, const Bindings *all,
                          const Expr *result) {
-  Binding *bindings = VEC_TO_ARENA(all, f->arena);
-  if (!result || !bindings || all->len == 0) return result;
-  Expr *block =
-      expr_block(f->arena, result->span, (int)all->len, bindings, result);
-  block->type = result->type;
-  return block;
+  return result
+             ? expr_after(f->arena, result->span, all->len, all->data, result)
+             : NULL;
 }
 
 static const Expr *fn_of(FirstOrder *f, Span span, const Type *type, int count,

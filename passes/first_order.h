@@ -21,8 +21,6 @@ typedef struct FirstOrder {
   Span stays_at;     /* where the reason is */
 } FirstOrder;
 
-typedef VEC(Binding) Bindings;
-
 /* The expression, a name, a field of one or a constant, by the first name of
  * its value. */
 const Expr *first_order_name(const FirstOrder *f, const Expr *e);

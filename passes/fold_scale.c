@@ -227,7 +227,6 @@ static const Expr *norm_after(Fold *f, const Expr *e) {
   Expr *block = made ? expr_block(f->arena, norm->span, 1, let, made) : NULL;
   if (!block || made->type != e->type || !pass_may_replace(f->p, NULL, e, made))
     return NULL;
-  block->type = made->type;
   used(f, e->args[0]);
   used(f, norm->args[0]);
   return block;

@@ -233,18 +233,12 @@ const Expr *thread_take_state(Thread *t, const Expr *both) {
   return thread_field(t, r, 0);
 }
 
-static const Expr *frame_block(Thread *t, Frame *frame, const Expr *result) {
-  const Binding *bindings = VEC_TO_ARENA(&frame->bindings, t->f->arena);
-  int count = bindings ? (int)frame->bindings.len : 0;
-  if (count == 0) return result;
-  return expr_block(t->f->arena, result->span, count, bindings, result);
-}
-
 const Expr *thread_pop(Thread *t, const Expr *value, bool gives) {
   if (gives && !VEC_LAST(&t->frames).complete)
     value = thread_pair(t, value, thread_state(t, value->span));
   Frame frame = VEC_POP(&t->frames);
-  const Expr *made = frame_block(t, &frame, value);
+  value = expr_after(t->f->arena, value->span, frame.bindings.len,
+                     frame.bindings.data, value);
   VEC_DONE(&frame.bindings);
-  return made;
+  return value;
 }

@@ -8,7 +8,7 @@
 
 /* A place where bindings are collected, and the state there. */
 typedef struct Frame {
-  VEC(Binding) bindings;
+  Bindings bindings;
   const Expr *base; /* the whole state; NULL: there is none yet */
   const Expr **now; /* by cell: its content; NULL: the base's */
   bool complete;    /* the value is `(value, state)` already */

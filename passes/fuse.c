@@ -219,8 +219,6 @@ static const Expr *call_of_group(Group *g, const Node *nodes,
     lets[n++] = binding_let(value->span, nodes[i].var, value);
   }
   Expr *body = expr_block(arena, value->span, n, lets, value);
-  if (!body) return NULL;
-  body->type = value->type;
   const Expr *fn = fn_of_group(g, body);
   int count = (int)g->args.len;
   const Expr **args = VEC_TO_ARENA(&g->args, arena);

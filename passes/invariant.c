@@ -45,7 +45,7 @@ typedef struct Hoist {
   VEC(Entered) entered;
   Entered now;
   int branches; /* around the node at hand: what some turns pass over */
-  VEC(Binding) before;
+  Bindings before;
   bool found;
 } Hoist;
 

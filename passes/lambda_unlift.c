@@ -256,9 +256,7 @@ static const Expr *with_moved(const Unlift *u, const Def *home,
     }
     if (i < (size_t)was->count) bindings[n++] = was->bindings[i];
   }
-  Expr *made = expr_block(u->arena, body->span, (int)n, bindings, was->result);
-  if (made) made->type = body->type;
-  return made;
+  return expr_block(u->arena, body->span, (int)n, bindings, was->result);
 }
 
 /* Those that have moved into it have been built. */

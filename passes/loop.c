@@ -222,10 +222,8 @@ const Expr *around_end(const Around *a, int count, const Binding *before,
   lets[count] = binding_let(span, a->name, fn);
   const Expr *call = call_with(a, span, a->outer, first);
   if (!call) return NULL;
-  Expr *block = expr_block(arena, span, count + 1, lets, call);
-  block->type = call->type;
   outer->params = a->outer;
-  outer->body = block;
+  outer->body = expr_block(arena, span, count + 1, lets, call);
   made->fn = outer;
   return made;
 }

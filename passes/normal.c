@@ -28,10 +28,10 @@ typedef struct Normal {
   Program *p;
   Arena *arena;
   ExprMap map;
-  VEC(Binding) named; /* of the lists under way, the innermost last */
-  VEC(size_t) lists;  /* where each of them begins */
-  bool blocks;        /* the form of basic blocks */
-  PtrMap early;       /* then: operands that are evaluated before a branch */
+  Bindings named;    /* of the lists under way, the innermost last */
+  VEC(size_t) lists; /* where each of them begins */
+  bool blocks;       /* the form of basic blocks */
+  PtrMap early;      /* then: operands that are evaluated before a branch */
 } Normal;
 
 /* Does the node begin a list of names of its own?  It does if it may not be
@@ -127,19 +127,13 @@ static bool is_dim_read(const ExprWalk *w) {
 static const Expr *end_list(Normal *n, const Expr *e) {
   size_t first = VEC_POP(&n->lists), count = n->named.len - first;
   if (count == 0) return e;
-  Binding *bindings = ARENA_ARRAY(n->arena, Binding, count);
-  for (size_t i = 0; bindings && i < count; i++)
-    bindings[i] = n->named.data[first + i];
   n->named.len = first;
-  if (!bindings) return e;
   if (e->kind == EX_IF && e->sugar == SUGAR_ELSE_IF) {
     Expr *plain = expr_map_own(&n->map);
     plain->sugar = SUGAR_NONE;
     e = plain;
   }
-  Expr *block = expr_block(n->arena, e->span, (int)count, bindings, e);
-  block->type = e->type;
-  return block;
+  return expr_after(n->arena, e->span, count, n->named.data + first, e);
 }
 
 static void leave(Normal *n) {

@@ -83,19 +83,14 @@ static Taken takes(const Pattern *p, const Expr *value) {
 /* The body with a `let` for each variable of the pattern. */
 static const Expr *with_parts(Program *p, Arena *arena, const Pattern *pattern,
                               const Expr *value, const Expr *body) {
-  VEC(Binding) lets;
+  Bindings lets;
   VEC_INIT(&lets, p->mem);
   for (int i = 0; i < pattern->count; i++) {
     const Pattern *part = pattern->fields[i];
     if (part->kind != PT_VAR) continue;
     VEC_PUSH(&lets, binding_let(part->span, part->var, value->args[i]));
   }
-  const Binding *made = VEC_TO_ARENA(&lets, arena);
-  if (lets.len && made) {
-    Expr *block = expr_block(arena, body->span, (int)lets.len, made, body);
-    block->type = body->type;
-    body = block;
-  }
+  body = expr_after(arena, body->span, lets.len, lets.data, body);
   VEC_DONE(&lets);
   return body;
 }

@@ -13,7 +13,7 @@ typedef struct Maker {
   Program *p;
   Arena *arena;
   Span span;
-  VEC(Binding) lets;
+  Bindings lets;
 } Maker;
 
 static const Expr *number(Maker *m, int64_t value) {
@@ -52,11 +52,7 @@ static Var *parameter(Maker *m, const char *name, const Type *type) {
 }
 
 static const Expr *with_lets(Maker *m, const Expr *result) {
-  Binding *lets = VEC_TO_ARENA(&m->lets, m->arena);
-  if (!lets || !result) return NULL;
-  Expr *block = expr_block(m->arena, m->span, (int)m->lets.len, lets, result);
-  block->type = result->type;
-  return block;
+  return expr_after(m->arena, m->span, m->lets.len, m->lets.data, result);
 }
 
 /* How many rows the sequence has. */

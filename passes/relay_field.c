@@ -12,8 +12,6 @@
 #include "ir/walk.h"
 #include "passes/relay_map.h"
 
-typedef VEC(Binding) Lets;
-
 /* --- Making nodes --------------------------------------------------------- */
 
 static Expr *local(Relay *r, Span span, const Name *name) {
@@ -80,7 +78,7 @@ static bool is_inert(const Expr *e) {
          e->kind == EX_IDENT || e->kind == EX_FN;
 }
 
-static const Expr *keep_order(Relay *r, Lets *lets, const Expr *value,
+static const Expr *keep_order(Relay *r, Bindings *lets, const Expr *value,
                               const char *name) {
   if (is_inert(value)) return value;
   const Name *own = relay_own_name(r, name);
@@ -89,11 +87,10 @@ static const Expr *keep_order(Relay *r, Lets *lets, const Expr *value,
   return local(r, value->span, own);
 }
 
-static const Expr *with_lets(Relay *r, Lets *lets, const Expr *result) {
-  int n = (int)lets->len;
-  const Binding *made = n ? VEC_TO_ARENA(lets, r->arena) : NULL;
+static const Expr *with_lets(Relay *r, Bindings *lets, const Expr *result) {
+  result = expr_after(r->arena, result->span, lets->len, lets->data, result);
   VEC_DONE(lets);
-  return made ? expr_block(r->arena, result->span, n, made, result) : result;
+  return result;
 }
 
 /* --- The four forms ------------------------------------------------------- */
@@ -102,7 +99,7 @@ static const Expr *named_call(Relay *r, const Expr *e, const Ctor *ctor) {
   size_t n = (size_t)ctor->field_count;
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, n + 1);
   if (!args) return e;
-  Lets lets;
+  Bindings lets;
   VEC_INIT(&lets, r->p->mem);
   int last = -1;
   bool rising = true;
@@ -139,7 +136,7 @@ static const Expr *changed_copy(Relay *r, const Expr *e) {
   const Pattern **fields = wild_fields(r, e->span, ctor);
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, n + 1);
   if (!fields || !args) return e;
-  Lets lets;
+  Bindings lets;
   VEC_INIT(&lets, r->p->mem);
   const Expr *whole = keep_order(r, &lets, e->args[0], "whole");
   for (int i = 0; i < e->call.attr_count; i++) {

@@ -30,11 +30,11 @@ typedef struct Plain {
   const Match *match;
   const Name *scrutinee;
   VEC(PlainArm) arms;
-  VEC(Binding) first; /* what comes before the match */
+  Bindings first; /* what comes before the match */
   /* The plain match under construction, from its last arm to its first, and
    * the functions that it needs. */
   VEC(Arm) made;
-  VEC(Binding) lets;
+  Bindings lets;
 } Plain;
 
 /* --- Making nodes --------------------------------------------------------- */
@@ -66,9 +66,7 @@ static const Expr *fn_of(Plain *m, int count, Var *const *params,
 
 static const Expr *block_of(Plain *m, int count, const Binding *lets,
                             const Expr *result) {
-  if (count == 0) return result;
-  lets = arena_copy(m->r->arena, lets, (size_t)count * sizeof *lets);
-  return expr_block(m->r->arena, m->span, lets ? count : 0, lets, result);
+  return expr_after(m->r->arena, m->span, (size_t)count, lets, result);
 }
 
 /* a && b  NULL stands for a condition that always holds. */

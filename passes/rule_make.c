@@ -14,7 +14,7 @@
 typedef struct Making {
   RuleMatch *m;
   Span span;
-  VEC(Binding) lets;       /* of the right side, in scope */
+  Bindings lets;           /* of the right side, in scope */
   VEC(const Name *) names; /* of these, as written */
 } Making;
 
@@ -116,15 +116,8 @@ static const Expr *make_block(Making *k, const Expr *side) {
     VEC_PUSH(&k->names, b->var->name);
   }
   if (ok) result = make(k, block->result);
-  size_t count = k->lets.len - outer;
-  if (result && count > 0) {
-    const Binding *lets =
-        arena_copy(arena, k->lets.data + outer, count * sizeof *k->lets.data);
-    Expr *e =
-        lets ? expr_block(arena, k->span, (int)count, lets, result) : NULL;
-    if (e) e->type = result->type;
-    result = e;
-  }
+  result = expr_after(arena, k->span, k->lets.len - outer, k->lets.data + outer,
+                      result);
   k->lets.len = k->names.len = outer;
   return result;
 }
@@ -196,7 +189,5 @@ const Expr *rule_make(RuleMatch *m, Span span) {
   VEC_DONE(&k.lets);
   VEC_DONE(&k.names);
   if (!made || count == 0) return made;
-  Expr *block = expr_block(m->s->arena, span, count, lets, made);
-  block->type = made->type;
-  return block;
+  return expr_block(m->s->arena, span, count, lets, made);
 }

@@ -179,8 +179,6 @@ static bool is_join(const Binding *b, const Var *k) {
   return b->kind == BIND_LET && b->var && is_rest_fn(b->value, k);
 }
 
-typedef VEC(Binding) Bindings;
-
 /* A value that nothing uses gets no name. */
 static void let(const UnCps *u, Bindings *lets, Span span, Var *var,
                 const Expr *value) {
@@ -208,9 +206,10 @@ static const Expr *direct_tail(UnCps *u, const Expr *e, Var *k,
           continue;
         }
         ptrmap_put(&u->rests, b->var, b->var);
-        const Expr *rest = cps_block(u->arena, (size_t)(block->count - i - 1),
-                                     b + 1, block->result);
-        const Expr *value = rest ? direct(u, rest, b->var) : NULL;
+        const Expr *rest =
+            expr_after(u->arena, block->result->span,
+                       (size_t)(block->count - i - 1), b + 1, block->result);
+        const Expr *value = direct(u, rest, b->var);
         if (!value) return NULL;
         let(u, lets, b->span, b->value->fn->params[0], value);
         next = b->value->fn->body;
@@ -244,12 +243,9 @@ static const Expr *direct(UnCps *u, const Expr *e, Var *k) {
   Bindings lets;
   VEC_INIT(&lets, u->p->mem);
   const Expr *value = direct_tail(u, e, k, &lets);
-  while (value && value->kind == EX_BLOCK) {
-    for (int i = 0; i < value->block->count; i++)
-      VEC_PUSH(&lets, value->block->bindings[i]);
-    value = value->block->result;
-  }
-  value = cps_block(u->arena, lets.len, lets.data, value);
+  if (value) value = expr_opened(value, &lets);
+  if (value)
+    value = expr_after(u->arena, value->span, lets.len, lets.data, value);
   VEC_DONE(&lets);
   return value;
 }

@@ -212,7 +212,6 @@ static const Expr *without_binding(Reduce *r, const Expr *e, int i) {
   for (int k = 0; k < block->count; k++)
     if (k != i) rest[n++] = block->bindings[k];
   Expr *made = expr_block(arena, e->span, n, rest, block->result);
-  made->type = e->type;
   made->sugar = e->sugar;
   return made;
 }

@@ -129,7 +129,6 @@ static void bind_value(Infer *in, Expr *e, Var *var, const Expr *result) {
   if (!value) return;
   *binding = binding_let(e->span, var, value);
   *e = *expr_block(a, e->span, 1, binding, result);
-  e->type = result->type;
 }
 
 static void coerce(Infer *in, Expr *e, const Type *expected, const char *name);

@@ -13,8 +13,6 @@ typedef struct Hidden {
   void *meaning; /* NULL: nothing */
 } Hidden;
 
-typedef VEC(Binding) Bindings;
-
 typedef struct Resolver {
   Checker *c;
   Program *p;

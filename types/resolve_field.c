@@ -94,10 +94,8 @@ static bool is_inert(const Expr *e) {
   }
 }
 
-typedef VEC(Binding) Lets;
-
 /* The value, or a variable that a let before gives it. */
-static const Expr *keep_order(Resolver *r, Lets *lets, const Expr *value,
+static const Expr *keep_order(Resolver *r, Bindings *lets, const Expr *value,
                               const char *name) {
   if (is_inert(value)) return value;
   Var *var = var_new(r->arena, name_of(r->p->names, name), value->span, NULL);
@@ -106,12 +104,10 @@ static const Expr *keep_order(Resolver *r, Lets *lets, const Expr *value,
   return resolve_var_use(r, value->span, var);
 }
 
-static const Expr *with_lets(Resolver *r, Lets *lets, const Expr *result) {
-  int count = (int)lets->len;
-  const Binding *bindings = count ? VEC_TO_ARENA(lets, r->arena) : NULL;
+static const Expr *with_lets(Resolver *r, Bindings *lets, const Expr *result) {
+  result = expr_after(r->arena, result->span, lets->len, lets->data, result);
   VEC_DONE(lets);
-  if (!bindings) return result;
-  return expr_block(r->arena, result->span, count, bindings, result);
+  return result;
 }
 
 const Expr *resolve_attr_value(Resolver *r, const Attr *attr) {
@@ -157,7 +153,7 @@ const Expr *resolve_fields(Resolver *r, const Expr *e, const Expr *call) {
   if (!places || !fields) return resolve_error(r, e->span);
   bool ok = find_places(r, e, ctor, places) && call->count <= n;
   bool rising = ok && is_rising(places, count);
-  Lets lets;
+  Bindings lets;
   VEC_INIT(&lets, r->c->mem);
   for (int i = 0; i < call->count && i < n; i++) {
     const Expr *value = call->args[i];
@@ -191,7 +187,7 @@ const Expr *resolve_with(Resolver *r, const Expr *e, const Expr *head) {
   const Attr *attrs = e->call.attrs;
   const Expr **args = ARENA_ARRAY(r->arena, const Expr *, (size_t)count + 1);
   if (!args) return resolve_error(r, e->span);
-  Lets lets;
+  Bindings lets;
   VEC_INIT(&lets, r->c->mem);
   args[0] =
       keep_order(r, &lets, head ? head : resolve_expr(r, e->args[0]), "whole");

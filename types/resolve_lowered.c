@@ -208,10 +208,9 @@ const Expr *resolve_lowered(Resolver *r, const Expr *e, OpId id,
   Bindings lets;
   VEC_INIT(&lets, r->c->mem);
   const Expr *made = meanings[op->special].meaning(r, e, args, &lets);
-  int count = (int)lets.len;
-  Binding *bindings = count ? VEC_TO_ARENA(&lets, r->arena) : NULL;
+  made = expr_after(r->arena, e->span, lets.len, lets.data, made);
   VEC_DONE(&lets);
-  return bindings ? expr_block(r->arena, e->span, count, bindings, made) : made;
+  return made;
 }
 
 /* --- Writes --------------------------------------------------------------- */

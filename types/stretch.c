@@ -49,7 +49,7 @@ typedef struct Writing {
   int names;
   Sum *sums;
   bool *reads;
-  VEC(Binding) lets;
+  Bindings lets;
   VEC(StretchPart) parts;
   VEC(const Expr *) given;
 } Writing;

@@ -249,6 +249,29 @@ Expr *expr_map_own(ExprMap *m) {
   return copy;
 }
 
+/* A block whose parts have changed has bindings of its own already. */
+Binding *expr_map_own_bindings(ExprMap *m) {
+  const Block *was = m->walk.at->block;
+  if (m->made->block == was) {
+    size_t size = (size_t)was->count * sizeof *was->bindings;
+    Binding *own = arena_copy(m->arena, was->bindings, size);
+    if (!own) return NULL;
+    expr_map_put_block(m, was->count, own, was->result);
+  }
+  return (Binding *)m->made->block->bindings;
+}
+
+void expr_map_put_block(ExprMap *m, int count, const Binding *bindings,
+                        const Expr *result) {
+  if (count == 0) {
+    expr_map_put(m, result);
+    return;
+  }
+  Block *block = ARENA_NEW(m->arena, Block);
+  *block = (Block){count, bindings, result};
+  expr_map_own(m)->block = block;
+}
+
 /* The event that the user has seen is over: its result goes on the stack.  BIND
  * is settled with the old variable unless the user has bound another. */
 static void settle(ExprMap *m) {

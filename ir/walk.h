@@ -140,6 +140,13 @@ bool expr_map_next(ExprMap *m);
 void expr_map_put(ExprMap *m, const Expr *e);
 /* At LEAVE: the made node, a copy of it if need be, to be changed in place. */
 Expr *expr_map_own(ExprMap *m);
+/* At LEAVE of a block: the bindings of the made node, copied if need be, to be
+ * changed in place.  NULL: memory ran out. */
+Binding *expr_map_own_bindings(ExprMap *m);
+/* At LEAVE of a block: it has these bindings, which are used as they are, and
+ * this result, which stands for it where there are none. */
+void expr_map_put_block(ExprMap *m, int count, const Binding *bindings,
+                        const Expr *result);
 /* At BIND: `var` is bound in the place of the old one, which is not NULL.  Uses
  * are for the user to map. */
 void expr_map_bind(ExprMap *m, Var *var);

@@ -175,17 +175,17 @@ static bool take_parts(Combine *c, const Group *g, Binding *lets) {
   return true;
 }
 
-static const Block *combined(Combine *c, const Block *block) {
+static void combine_groups(Combine *c, ExprMap *m) {
+  const Block *block = m->made->block;
   size_t extra = 0;
   for (size_t i = 0; i < c->all.len; i++)
     extra += (int64_t)c->all.data[i]->members.len >= pass_arg(c->p, BRANCHES);
-  if (extra == 0) return NULL;
+  if (extra == 0) return;
   Binding *lets = arena_copy(c->arena, block->bindings,
                              (size_t)block->count * sizeof *lets);
   Binding *made =
       ARENA_ARRAY(c->arena, Binding, (size_t)block->count + 3 * extra);
-  Block *out = ARENA_NEW(c->arena, Block);
-  if (!lets || !made || !out) return NULL;
+  if (!lets || !made) return;
   int n = 0;
   size_t g = 0; /* groups are in the order of their first calls */
   for (int i = 0; i < block->count; i++) {
@@ -198,11 +198,11 @@ static const Block *combined(Combine *c, const Block *block) {
       n += 3;
     made[n++] = lets[i];
   }
-  *out = (Block){n, made, block->result};
-  return out;
+  expr_map_put_block(m, n, made, block->result);
 }
 
-static const Block *combine_block(Combine *c, const Block *block) {
+static void combine_block(Combine *c, ExprMap *m) {
+  const Block *block = m->made->block;
   Mem *mem = c->p->mem;
   ptrmap_init(&c->bound, mem);
   ptrmap_init(&c->groups, mem);
@@ -215,12 +215,11 @@ static const Block *combine_block(Combine *c, const Block *block) {
       join(c, b->value, i);
     if (b->var) ptrmap_put(&c->bound, b->var, (void *)(intptr_t)(i + 1));
   }
-  const Block *made = combined(c, block);
+  combine_groups(c, m);
   for (size_t i = 0; i < c->all.len; i++) VEC_DONE(&c->all.data[i]->members);
   VEC_DONE(&c->all);
   ptrmap_done(&c->bound);
   ptrmap_done(&c->groups);
-  return made;
 }
 
 static const Expr *combine(Program *p, Arena *arena, const Expr *e,
@@ -228,11 +227,9 @@ static const Expr *combine(Program *p, Arena *arena, const Expr *e,
   Combine c = {.p = p, .arena = arena, .kind = kind};
   ExprMap m;
   expr_map_start(&m, p->mem, arena, e);
-  while (expr_map_next(&m)) {
-    if (m.walk.event != WALK_LEAVE || m.made->kind != EX_BLOCK) continue;
-    const Block *made = combine_block(&c, m.made->block);
-    if (made) expr_map_own(&m)->block = made;
-  }
+  while (expr_map_next(&m))
+    if (m.walk.event == WALK_LEAVE && m.made->kind == EX_BLOCK)
+      combine_block(&c, &m);
   return expr_map_end(&m);
 }
 

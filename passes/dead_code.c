@@ -119,32 +119,21 @@ static bool goes(const Dead *d, const Block *block, int i) {
          ptrmap_has(&d->dropped, block->bindings[i].value);
 }
 
-/* The block without what goes; the same block where all stays, or where memory
- * ran out. */
-static const Block *smaller_block(const Dead *d, Arena *arena, const Block *was,
-                                  const Block *block) {
+static void shorten_block(const Dead *d, Arena *arena, ExprMap *m) {
+  const Block *was = m->walk.at->block, *block = m->made->block;
   Binding *kept = ARENA_ARRAY(arena, Binding, (size_t)was->count + 1);
   int n = 0;
   for (int i = 0; kept && i < was->count; i++)
     if (!goes(d, was, i)) kept[n++] = block->bindings[i];
-  if (!kept || n == was->count) return block;
-  Block *made = ARENA_NEW(arena, Block);
-  if (!made) return block;
-  *made = (Block){n, kept, block->result};
-  return made;
+  if (kept && n < was->count) expr_map_put_block(m, n, kept, block->result);
 }
 
 static const Expr *without_dropped(const Dead *d, Arena *arena, const Expr *e) {
   ExprMap m;
   expr_map_start(&m, d->p->mem, arena, e);
-  while (expr_map_next(&m)) {
-    if (m.walk.event != WALK_LEAVE || m.made->kind != EX_BLOCK) continue;
-    const Block *block = m.made->block;
-    const Block *made = smaller_block(d, arena, m.walk.at->block, block);
-    if (made == block) continue;
-    if (made->count == 0) expr_map_put(&m, made->result);
-    else expr_map_own(&m)->block = made;
-  }
+  while (expr_map_next(&m))
+    if (m.walk.event == WALK_LEAVE && m.made->kind == EX_BLOCK)
+      shorten_block(d, arena, &m);
   return expr_map_end(&m);
 }
 

@@ -170,11 +170,7 @@ static void shorten_block(const Stores *s, ExprMap *m) {
       n++;
     }
   }
-  Block *made = changed ? ARENA_NEW(s->arena, Block) : NULL;
-  if (!made) return;
-  *made = (Block){n, kept, block->result};
-  if (n == 0) expr_map_put(m, block->result);
-  else expr_map_own(m)->block = made;
+  if (changed) expr_map_put_block(m, n, kept, block->result);
 }
 
 static const Expr *without_stores(void *data, Program *p, Arena *arena,

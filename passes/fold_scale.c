@@ -252,16 +252,12 @@ static void note_let(Fold *f, const ExprMap *m) {
 static void without_dropped(Fold *f, ExprMap *m) {
   const Block *block = m->made->block;
   Binding *kept = ARENA_ARRAY(f->arena, Binding, (size_t)block->count + 1);
-  Block *made = ARENA_NEW(f->arena, Block);
-  if (!kept || !made) return;
-  *made = (Block){0, kept, block->result};
-  for (int i = 0; i < block->count; i++) {
+  int n = 0;
+  for (int i = 0; kept && i < block->count; i++) {
     const Binding *b = &block->bindings[i];
-    if (!b->var || !ptrmap_has(&f->dropped, b->var)) kept[made->count++] = *b;
+    if (!b->var || !ptrmap_has(&f->dropped, b->var)) kept[n++] = *b;
   }
-  if (made->count == block->count) return;
-  if (made->count == 0) expr_map_put(m, made->result);
-  else expr_map_own(m)->block = made;
+  if (kept && n < block->count) expr_map_put_block(m, n, kept, block->result);
 }
 
 static const Expr *folded(Program *p, Arena *arena, const Expr *e,

@@ -244,9 +244,9 @@ static void fuse_block(Fuse *f, ExprMap *m) {
   const Block *block = m->made->block;
   Node *nodes = find_groups(f, block);
   Binding *kept = ARENA_ARRAY(f->arena, Binding, (size_t)block->count + 1);
-  Block *made = ARENA_NEW(f->arena, Block);
-  if (!nodes || !kept || !made) return;
-  *made = (Block){0, kept, block->result};
+  if (!nodes || !kept) return;
+  const Expr *result = block->result;
+  int n = 0;
   bool any = false;
   for (int i = 0; i <= block->count; i++) {
     Node *node = &nodes[i];
@@ -254,17 +254,16 @@ static void fuse_block(Fuse *f, ExprMap *m) {
     const Expr *call = node->count > 1 ? group_of(f, nodes, node) : NULL;
     any |= call != NULL;
     if (i == block->count) {
-      if (call) made->result = call;
+      if (call) result = call;
       break;
     }
-    kept[made->count] = block->bindings[i];
-    if (call) kept[made->count].value = call;
-    made->count++;
+    kept[n] = block->bindings[i];
+    if (call) kept[n].value = call;
+    n++;
   }
   if (!any || !pass_may_rewrite(f->p, block->result->span)) return;
   f->found = true;
-  if (made->count == 0) expr_map_put(m, made->result);
-  else expr_map_own(m)->block = made;
+  expr_map_put_block(m, n, kept, result);
 }
 
 /* --- FuseOps -------------------------------------------------------------- */

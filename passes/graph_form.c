@@ -62,24 +62,18 @@ static void look(Graph *g, const Expr *e) {
 }
 
 static void number_nodes(Graph *g, ExprMap *m) {
-  const Block *was = m->walk.at->block, *block = m->made->block;
-  Binding *nodes = NULL;
+  const Block *was = m->walk.at->block;
   for (int i = 0; i < was->count; i++) {
     bool joined = block_group(was, i) > 1;
     if (joined || was->bindings[i].sugar || !is_node(g, &was->bindings[i]))
       continue;
     if (!pass_may_rewrite(g->p, was->bindings[i].span)) continue;
-    size_t size = (size_t)was->count * sizeof *nodes;
-    if (!nodes && !(nodes = arena_copy(g->arena, block->bindings, size)))
-      return;
+    Binding *nodes = expr_map_own_bindings(m);
+    if (!nodes) return;
     nodes[i].sugar = SUGAR_GRAPH;
     nodes[i].var->name =
         name_of(g->p->names, arena_printf(g->arena, "%lld", g->next++));
   }
-  Block *made = nodes ? arena_copy(g->arena, block, sizeof *block) : NULL;
-  if (!made) return;
-  made->bindings = nodes;
-  expr_map_own(m)->block = made;
 }
 
 Rewrite pass_graph_form;

@@ -171,12 +171,7 @@ static void drop_lets(Hoist *h, ExprMap *m) {
         !ptrmap_has(&h->fixed, was->bindings[i].value) ||
         was->bindings[i].kind != BIND_LET)
       kept[n++] = block->bindings[i];
-  if (!kept || n == was->count) return;
-  Expr *made = expr_map_own(m);
-  Block *smaller = ARENA_NEW(arena, Block);
-  *smaller = (Block){n, kept, block->result};
-  made->block = smaller;
-  if (n == 0 && m->walk.role != ROLE_BODY) expr_map_put(m, block->result);
+  if (kept && n < was->count) expr_map_put_block(m, n, kept, block->result);
 }
 
 static const Expr *hoisted(Hoist *h, const Around *around) {

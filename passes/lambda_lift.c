@@ -300,11 +300,7 @@ static void shorten_block(const Lift *l, ExprMap *m) {
     if (b->kind == BIND_AND) first_went = false;
     n++;
   }
-  Block *made = ARENA_NEW(l->arena, Block);
-  if (!kept || !made || n == block->count) return;
-  *made = (Block){n, kept, block->result};
-  if (n == 0) expr_map_put(m, block->result);
-  else expr_map_own(m)->block = made;
+  if (kept && n < block->count) expr_map_put_block(m, n, kept, block->result);
 }
 
 static void leave(Lift *l, ExprMap *m) {

@@ -161,21 +161,12 @@ static Var *narrow_var(Mixed *m, const Var *var) {
 /* Gives the `let`s of the block whose variables have 16 bits such values. */
 static void narrow_block(const Mixed *m, ExprMap *map) {
   const Block *was = map->walk.at->block;
-  Block *block = NULL;
   for (int i = 0; i < was->count; i++) {
     if (!was->bindings[i].var || !ptrmap_has(&m->vars, was->bindings[i].var))
       continue;
-    if (!block) {
-      const Block *made = map->made->block;
-      block = arena_copy(m->arena, made, sizeof *made);
-      Binding *own = arena_copy(m->arena, made->bindings,
-                                (size_t)made->count * sizeof *own);
-      if (!block || !own) return;
-      block->bindings = own;
-      expr_map_own(map)->block = block;
-    }
-    Binding *b = (Binding *)&block->bindings[i];
-    b->value = narrowed(m, b->value);
+    Binding *own = expr_map_own_bindings(map);
+    if (!own) return;
+    own[i].value = narrowed(m, own[i].value);
   }
 }
 

@@ -168,23 +168,11 @@ static const Expr *own_row(Maker *m, const Product *product, Var *from) {
 
 static void rename_rows(Maker *m, ExprMap *map) {
   const Block *was = map->walk.at->block;
-  Binding *bindings = NULL;
   for (int i = 0; i < was->count; i++) {
     const RowName *name = recurrence_replaced(m->r, was->bindings[i].var);
-    if (!name) continue;
-    if (!bindings) {
-      bindings = arena_copy(m->arena, map->made->block->bindings,
-                            (size_t)was->count * sizeof *bindings);
-      if (!bindings) return;
-    }
-    bindings[i].var = m->r->products[name->product].row;
+    Binding *own = name ? expr_map_own_bindings(map) : NULL;
+    if (own) own[i].var = m->r->products[name->product].row;
   }
-  if (!bindings) return;
-  Expr *own = expr_map_own(map);
-  Block *block = ARENA_NEW(m->arena, Block);
-  if (!block) return;
-  *block = (Block){was->count, bindings, own->block->result};
-  own->block = block;
 }
 
 static int product_at(const Recurrence *r, const Expr *e) {

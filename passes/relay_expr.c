@@ -234,19 +234,12 @@ static void map_bound_value(Relay *r, ExprMap *m) {
 /* Graph variables have other numbers in the whole text.  The binder was given
  * its number when the walk met it; this writes it into the block. */
 static void map_block(Relay *r, ExprMap *m) {
-  const Block *old = m->made->block;
-  bool graph = false;
-  for (int i = 0; i < old->count && !graph; i++)
-    graph = old->bindings[i].kind == BIND_GRAPH;
-  if (!graph) return;
-  Block *block = arena_copy(r->arena, old, sizeof *old);
-  Binding *b = arena_copy(r->arena, old->bindings,
-                          (size_t)old->count * sizeof *old->bindings);
-  if (!block || !b) return;
-  for (int i = 0; i < block->count; i++)
-    if (b[i].kind == BIND_GRAPH) b[i].index = relay_graph(r, b[i].index);
-  block->bindings = b;
-  expr_map_own(m)->block = block;
+  const Block *was = m->walk.at->block;
+  for (int i = 0; i < was->count; i++) {
+    bool graph = was->bindings[i].kind == BIND_GRAPH;
+    Binding *own = graph ? expr_map_own_bindings(m) : NULL;
+    if (own) own[i].index = relay_graph(r, own[i].index);
+  }
 }
 
 /* Arms in braces. */

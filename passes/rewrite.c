@@ -80,21 +80,15 @@ static const Expr *with_lets(Program *p, Arena *arena, const Expr *e) {
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
     if (m.walk.event != WALK_LEAVE || m.made->kind != EX_BLOCK) continue;
-    const Block *block = m.made->block;
-    Binding *lets = NULL;
+    const Block *block = m.walk.at->block;
     for (int i = 0; i < block->count; i++) {
       const Binding *b = &block->bindings[i];
       if (b->sugar != SUGAR_GRAPH || b->var->lazy) continue;
-      size_t size = (size_t)block->count * sizeof *lets;
-      if (!lets && !(lets = arena_copy(arena, block->bindings, size))) break;
+      Binding *lets = expr_map_own_bindings(&m);
+      if (!lets) break;
       lets[i].sugar = SUGAR_NONE;
       lets[i].var->name = name_of(p->names, "v");
     }
-    if (!lets) continue;
-    Expr *own = expr_map_own(&m);
-    Block *made = ARENA_NEW(arena, Block);
-    *made = (Block){block->count, lets, block->result};
-    own->block = made;
   }
   return expr_map_end(&m);
 }

@@ -93,13 +93,11 @@ static const Expr *flat(Program *p, Arena *arena, const Expr *e) {
     if (outer->result->kind != EX_BLOCK) continue;
     int n = outer->count + inner->count;
     Binding *all = ARENA_ARRAY(arena, Binding, (size_t)n + 1);
-    Block *made = ARENA_NEW(arena, Block);
-    if (!all || !made) break;
+    if (!all) break;
     for (int i = 0; i < n; i++)
       all[i] = i < outer->count ? outer->bindings[i]
                                 : inner->bindings[i - outer->count];
-    *made = (Block){n, all, inner->result};
-    expr_map_own(&m)->block = made;
+    expr_map_put_block(&m, n, all, inner->result);
   }
   return expr_map_end(&m);
 }

@@ -29,9 +29,7 @@ static unsigned ends_of(Export *x, const Expr *e, const Self *self, bool *end) {
   expr_walk_start(&w, x->mem, WALK_ENTER, e);
   while (expr_walk_next(&w)) {
     bool tail = w.at == e || expr_walk_is_tail(&w);
-    bool inner =
-        w.at->kind == EX_BLOCK || w.at->kind == EX_IF || w.at->kind == EX_MATCH;
-    if (tail && inner) continue;
+    if (tail && expr_has_tail(w.at)) continue;
     if (tail) ends |= is_self_call(w.at, self) ? ENDS_CALL : ENDS_VALUE;
     expr_walk_skip(&w);
   }

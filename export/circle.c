@@ -56,9 +56,7 @@ static void add_calls(Reached *r, int from) {
   while (expr_walk_next(&w)) {
     const Expr *e = w.at;
     bool tail = e == body || expr_walk_is_tail(&w);
-    bool choice =
-        e->kind == EX_BLOCK || e->kind == EX_IF || e->kind == EX_MATCH;
-    if (tail && choice) continue;
+    if (tail && expr_has_tail(e)) continue;
     if (tail && e->kind == EX_CALL) add_call(r, from, e->call.callee);
     expr_walk_skip(&w);
   }

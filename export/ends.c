@@ -33,10 +33,6 @@ static void note(PtrMap *notes, const Expr *e, unsigned more) {
   if (now | more) ptrmap_put(notes, e, (void *)(uintptr_t)(now | more));
 }
 
-static bool is_choice(const Expr *e) {
-  return e->kind == EX_BLOCK || e->kind == EX_IF || e->kind == EX_MATCH;
-}
-
 static bool is_branch(const ExprWalk *w) {
   return (w->parent->kind == EX_IF && w->index > 0) || w->role == ROLE_ARM ||
          w->role == ROLE_GUARD;
@@ -56,7 +52,8 @@ bool ends_noted(Export *x, const Fn *fn, const Self *self, PtrMap *notes) {
   expr_walk_start(&w, x->mem, WALK_ENTER | WALK_LEAVE, fn->body);
   while (expr_walk_next(&w)) {
     const Expr *e = w.at;
-    bool tail = e == fn->body || (expr_walk_is_tail(&w) && is_choice(w.parent));
+    bool tail =
+        e == fn->body || (expr_walk_is_tail(&w) && expr_has_tail(w.parent));
     bool part = !tail || e->kind == EX_FN;
     if (w.event == WALK_ENTER) {
       within += part;
@@ -73,8 +70,8 @@ bool ends_noted(Export *x, const Fn *fn, const Self *self, PtrMap *notes) {
         note(notes, w.parent, NOTE_WITHIN);
       continue;
     }
-    unsigned ends = ends_in(n, is_choice(e));
-    bool end = !is_choice(e) || (n & NOTE_WITHIN);
+    unsigned ends = ends_in(n, expr_has_tail(e));
+    bool end = !expr_has_tail(e) || (n & NOTE_WITHIN);
     if (end && (n & (NOTE_TWO | NOTE_HIDDEN))) one_each = false;
     if (end && (n & NOTE_ONE) && !is_self_call(e, self)) deep = true;
     if (w.parent) note(notes, w.parent, ends | (n & NOTE_CALLS));
@@ -83,8 +80,8 @@ bool ends_noted(Export *x, const Fn *fn, const Self *self, PtrMap *notes) {
 }
 
 unsigned ends_known(const PtrMap *notes, const Expr *e, bool *end) {
-  unsigned n = note_of(notes, e), ends = ends_in(n, is_choice(e));
-  *end = !is_choice(e) || (n & NOTE_WITHIN);
+  unsigned n = note_of(notes, e), ends = ends_in(n, expr_has_tail(e));
+  *end = !expr_has_tail(e) || (n & NOTE_WITHIN);
   return (ends & NOTE_VALUE ? ENDS_VALUE : 0u) |
          (ends & NOTE_CALL ? ENDS_CALL : 0u);
 }

@@ -156,6 +156,11 @@ int block_group(const Block *b, int first) {
   return n;
 }
 
+bool block_is_let(const Block *block, const Binding *b) {
+  bool last = b + 1 == block->bindings + block->count;
+  return b->kind == BIND_LET && (last || b[1].kind != BIND_AND);
+}
+
 /* A function may name itself, and a group its members. */
 bool block_binds_first(const Block *b, int first) {
   const Binding *let = &b->bindings[first];

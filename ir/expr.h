@@ -329,6 +329,10 @@ Span var_span(const Var *var);
 static inline bool expr_is_of_cell(const Expr *e) {
   return e->kind == EX_REF || e->kind == EX_READ || e->kind == EX_WRITE;
 }
+/* Is its value that of a part of it, as it is? */
+static inline bool expr_has_tail(const Expr *e) {
+  return e->kind == EX_IF || e->kind == EX_MATCH || e->kind == EX_BLOCK;
+}
 /* The name in `rank(s)`, which asks how many dimensions the shape `s` has;
  * NULL: the call is another. */
 const Name *expr_rank_of(const Expr *call);
@@ -347,6 +351,8 @@ Span expr_parameter(const Expr *callee, int i);
 const Expr *expr_spine(const Expr *e);
 /* How many bindings `let ... and ...` joins, from `first` on. */
 int block_group(const Block *b, int first);
+/* Is the binding of that block a `let` that `and` joins to no other? */
+bool block_is_let(const Block *block, const Binding *b);
 /* Do the names of the group that begins there come before its values?  Those of
  * functions do, which may name themselves and one another. */
 bool block_binds_first(const Block *b, int first);

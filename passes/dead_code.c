@@ -63,10 +63,8 @@ static const Expr *without_second_names(Program *p, Arena *arena,
 /* --- What nothing uses ---------------------------------------------------- */
 
 /* A group joined by `and` stays whole. */
-static bool is_alone(const Block *block, int i) {
-  const Binding *b = &block->bindings[i];
-  bool joined = i + 1 < block->count && b[1].kind == BIND_AND;
-  return !joined && (b->kind == BIND_LET || b->kind == BIND_ITEM);
+static bool is_alone(const Block *block, const Binding *b) {
+  return b->kind == BIND_ITEM || block_is_let(block, b);
 }
 
 static void look(Dead *d, const Expr *root) {
@@ -75,7 +73,7 @@ static void look(Dead *d, const Expr *root) {
   while (expr_walk_next(&w)) {
     if (w.event == WALK_ENTER && w.at->kind == EX_VAR) count(d, w.at->var, 1);
     if (w.event == WALK_LEAVE && w.role == ROLE_VALUE &&
-        is_alone(w.parent->block, w.index))
+        is_alone(w.parent->block, expr_walk_binding(&w)))
       VEC_PUSH(&d->bindings, expr_walk_binding(&w));
   }
   expr_walk_end(&w);
@@ -114,9 +112,8 @@ static bool find_dropped(Dead *d) {
   return found;
 }
 
-static bool goes(const Dead *d, const Block *block, int i) {
-  return is_alone(block, i) &&
-         ptrmap_has(&d->dropped, block->bindings[i].value);
+static bool goes(const Dead *d, const Block *block, const Binding *b) {
+  return is_alone(block, b) && ptrmap_has(&d->dropped, b->value);
 }
 
 static void shorten_block(const Dead *d, Arena *arena, ExprMap *m) {
@@ -124,7 +121,7 @@ static void shorten_block(const Dead *d, Arena *arena, ExprMap *m) {
   Binding *kept = ARENA_ARRAY(arena, Binding, (size_t)was->count + 1);
   int n = 0;
   for (int i = 0; kept && i < was->count; i++)
-    if (!goes(d, was, i)) kept[n++] = block->bindings[i];
+    if (!goes(d, was, &was->bindings[i])) kept[n++] = block->bindings[i];
   if (kept && n < was->count) expr_map_put_block(m, n, kept, block->result);
 }
 

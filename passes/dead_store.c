@@ -84,8 +84,8 @@ static void leave_write(Stores *s, const ExprWalk *w) {
 
 static void bind(Stores *s, const ExprWalk *w) {
   const Binding *b = w->binding;
-  if (!b || b->kind != BIND_LET || b->value->kind != EX_REF || b->var->lazy ||
-      block_group(w->at->block, (int)(b - w->at->block->bindings)) > 1)
+  if (!b || !block_is_let(w->at->block, b) || b->value->kind != EX_REF ||
+      b->var->lazy)
     return;
   Cell *cell = ARENA_NEW(s->arena, Cell);
   if (!cell) return;

@@ -168,7 +168,7 @@ static bool is_constant(const FirstOrder *f, const Expr *e) {
 static bool add_binding(FirstOrder *f, const Block *block, int i) {
   const Binding *b = &block->bindings[i];
   bool constant = !b->value || is_constant(f, b->value);
-  if (b->kind != BIND_LET || b->var->lazy || block_group(block, i) != 1)
+  if (!block_is_let(block, b) || b->var->lazy)
     return constant ||
            stays(f, b->span, "this depends on a parameter and is no operator");
   const Expr *means = first_order_meaning(f, b->value);

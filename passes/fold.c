@@ -154,19 +154,6 @@ static const Expr *fold_call(Fold *f, const Expr *e) {
 
 /* --- Branches ------------------------------------------------------------- */
 
-/* A graph node that may fail is evaluated at its first use where that lies in a
- * branch, else where it stands.  Without the branches it would be evaluated
- * earlier than what is shown or written between. */
-static bool uses_lazy(Program *p, const Expr *e) {
-  ExprWalk w;
-  bool found = false;
-  expr_walk_start(&w, p->mem, WALK_ENTER, e);
-  while (!found && expr_walk_next(&w))
-    found = w.at->kind == EX_VAR && w.at->var->lazy;
-  expr_walk_end(&w);
-  return found;
-}
-
 /* An `else if` that stands alone is an `if`. */
 static const Expr *standing_alone(Arena *arena, const Expr *e,
                                   const Expr *place) {
@@ -179,13 +166,17 @@ static const Expr *standing_alone(Arena *arena, const Expr *e,
   return alone;
 }
 
-/* The type stays that of both branches, in which dimensions may be `?`: what
+/* A graph node that may fail is evaluated at its first use where that lies in a
+ * branch, else where it stands.  Without the branches it would be evaluated
+ * earlier than what is shown or written between.
+ *
+ * The type stays that of both branches, in which dimensions may be `?`: what
  * stands around was checked with it, and the branch may fail there when it
  * runs, as one of shape (4) does where (n) is due. */
 static const Expr *fold_if(Program *p, Arena *arena, const Expr *e) {
   const Expr *c = e->args[0];
   if (c->kind != EX_CONST || c->constant->rank != 0) return e;
-  if (uses_lazy(p, e) || !pass_may_rewrite(p, e->span)) return e;
+  if (expr_uses_lazy(p, e) || !pass_may_rewrite(p, e->span)) return e;
   const Expr *taken = e->args[tensor_i64_at(c->constant, 0) ? 1 : 2];
   return expr_of_type(p, arena, standing_alone(arena, taken, e), e);
 }

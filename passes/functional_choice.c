@@ -57,10 +57,6 @@ static int add_leaf(Choice *choice, const Expr *leaf) {
   return (int)choice->leaves.len - 1;
 }
 
-static bool branches(const Expr *e) {
-  return e->kind == EX_IF || e->kind == EX_MATCH || e->kind == EX_BLOCK;
-}
-
 /* The leaf by names that are known outside of the choice; NULL: it has none.
  * `bound` are the names that the choice binds, each to a chain or to nothing.
  */
@@ -109,10 +105,10 @@ static bool put_places(Choose *c, const Expr *e, Choice *out) {
         value = choose_is_chain(value) ? leaf_outside(c, &bound, value) : NULL;
       ptrmap_put(&bound, w->var->name, (void *)value);
     }
-    if (w->event != WALK_ENTER || (w->at == e && branches(e))) continue;
+    if (w->event != WALK_ENTER || (w->at == e && expr_has_tail(e))) continue;
     if (!all || (w->at != e && !expr_walk_is_tail(w))) {
       expr_map_put(&m, w->at);
-    } else if (!branches(w->at)) {
+    } else if (!expr_has_tail(w->at)) {
       const Expr *leaf =
           choose_is_chain(w->at) ? leaf_outside(c, &bound, w->at) : NULL;
       out->makes |= !leaf;
@@ -159,8 +155,9 @@ static bool choose_call(Choose *c, const Expr *e, Choice *out) {
 bool choose_find(Choose *c, const Expr *e, Choice *out) {
   *out = (Choice){0};
   VEC_INIT(&out->leaves, c->f->p->mem);
-  bool found = e->kind == EX_CALL ? choose_call(c, e, out)
-                                  : branches(e) && choose_branch(c, e, out);
+  bool found = e->kind == EX_CALL
+                   ? choose_call(c, e, out)
+                   : expr_has_tail(e) && choose_branch(c, e, out);
   if (!found) VEC_DONE(&out->leaves);
   return found;
 }

@@ -139,10 +139,8 @@ static const Expr *choose_in_block(Choose *c, const Expr *block) {
     const Block *now = made->block;
     const Binding *b = &now->bindings[i];
     if (b->kind == BIND_GRAPH) break;
-    bool alone = b->kind == BIND_LET &&
-                 (i + 1 == now->count || now->bindings[i + 1].kind != BIND_AND);
     Choice choice;
-    if (!alone || !choose_find(c, b->value, &choice)) continue;
+    if (!block_is_let(now, b) || !choose_find(c, b->value, &choice)) continue;
     Functional *f = c->f;
     const Expr *rest = now->result;
     if (i + 1 < now->count)

@@ -31,8 +31,8 @@ static bool is_tensors(const Type *t) {
   return fits;
 }
 
-static bool is_node(const Graph *g, const Binding *b) {
-  return b->kind == BIND_LET && !b->var->is_dim && !b->var->lazy &&
+static bool is_node(const Graph *g, const Block *block, const Binding *b) {
+  return block_is_let(block, b) && !b->var->is_dim && !b->var->lazy &&
          (expr_operator(b->value) || b->value->kind == EX_PROJ ||
           b->value->kind == EX_TUPLE) &&
          b->value->type == b->var->type && is_tensors(b->value->type) &&
@@ -64,10 +64,9 @@ static void look(Graph *g, const Expr *e) {
 static void number_nodes(Graph *g, ExprMap *m) {
   const Block *was = m->walk.at->block;
   for (int i = 0; i < was->count; i++) {
-    bool joined = block_group(was, i) > 1;
-    if (joined || was->bindings[i].sugar || !is_node(g, &was->bindings[i]))
+    const Binding *b = &was->bindings[i];
+    if (b->sugar || !is_node(g, was, b) || !pass_may_rewrite(g->p, b->span))
       continue;
-    if (!pass_may_rewrite(g->p, was->bindings[i].span)) continue;
     Binding *nodes = expr_map_own_bindings(m);
     if (!nodes) return;
     nodes[i].sugar = SUGAR_GRAPH;

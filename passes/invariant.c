@@ -71,10 +71,8 @@ static bool is_worth(const Expr *e) {
 /* A `let` that is to stand before the loop with its value.  An annotation that
  * the run compares with the value may fail. */
 static const Binding *let_of(const ExprWalk *w) {
-  if (w->role != ROLE_VALUE) return NULL;
-  const Block *block = w->parent->block;
-  const Binding *b = &block->bindings[w->index];
-  bool plain = b->kind == BIND_LET && block_group(block, w->index) == 1 &&
+  const Binding *b = expr_walk_binding(w);
+  bool plain = b && block_is_let(w->parent->block, b) &&
                b->value->kind != EX_FN && !b->var->lazy && !b->var->is_dim;
   return plain && !types_need_check(b->value->type, b->var->type) ? b : NULL;
 }

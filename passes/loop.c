@@ -88,10 +88,8 @@ static const Expr *rewrite_fn(Program *p, Arena *arena, const Expr *e,
 static bool is_named(const ExprWalk *w) {
   if (w->at->kind != EX_FN) return false;
   if (w->role == ROLE_ROOT) return true;
-  if (w->role != ROLE_VALUE) return false;
-  const Block *block = w->parent->block;
-  return block->bindings[w->index].kind == BIND_LET &&
-         block_group(block, w->index) == 1;
+  const Binding *b = expr_walk_binding(w);
+  return b && block_is_let(w->parent->block, b);
 }
 
 const Expr *loops_rewrite(Program *p, Arena *arena, const Expr *e,

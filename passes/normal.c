@@ -62,10 +62,6 @@ static bool is_computed(const Expr *e) {
   }
 }
 
-static bool branches(const Expr *e) {
-  return e->kind == EX_IF || e->kind == EX_MATCH || e->kind == EX_BLOCK;
-}
-
 /* Notes which operands are early, from the last to the first: those before an
  * operand that branches or holds an operand that branches.  True when an
  * operand of `e` does. */
@@ -74,11 +70,11 @@ static bool note_early(Normal *n, const Expr *e, const PtrMap *branching) {
   int last = e->kind == EX_IF && e->count > 0 ? 0 : e->count - 1;
   if (e->kind == EX_CALL) {
     const Expr *callee = e->call.callee;
-    later = branches(callee) || ptrmap_has(branching, callee);
+    later = expr_has_tail(callee) || ptrmap_has(branching, callee);
   }
   for (int i = last; i >= 0; i--) {
     if (later) ptrmap_put(&n->early, e->args[i], n);
-    later |= branches(e->args[i]) || ptrmap_has(branching, e->args[i]);
+    later |= expr_has_tail(e->args[i]) || ptrmap_has(branching, e->args[i]);
   }
   return later;
 }
@@ -98,7 +94,7 @@ static void find_early(Normal *n, const Expr *e) {
 
 /* Does the operand get a name? */
 static bool is_named(const Normal *n, const Expr *was, const Expr *e) {
-  bool wanted = !n->blocks || branches(e) || ptrmap_has(&n->early, was);
+  bool wanted = !n->blocks || expr_has_tail(e) || ptrmap_has(&n->early, was);
   return wanted && is_computed(e);
 }
 

@@ -221,15 +221,18 @@ void unit_add_items(Unit *unit, size_t added, const Item *more) {
   unit->item_count = (int)(count + added);
 }
 
-bool expr_is_pure(const Program *p, const Expr *e) {
+bool expr_uses_lazy(const Program *p, const Expr *e) {
   ExprWalk w;
-  bool lazy = false;
-  if (expr_effects(p, e)) return false;
+  bool found = false;
   expr_walk_start(&w, p->mem, WALK_ENTER, e);
-  while (!lazy && expr_walk_next(&w))
-    lazy = w.at->kind == EX_VAR && w.at->var->lazy;
+  while (!found && expr_walk_next(&w))
+    found = w.at->kind == EX_VAR && w.at->var->lazy;
   expr_walk_end(&w);
-  return !lazy;
+  return found;
+}
+
+bool expr_is_pure(const Program *p, const Expr *e) {
+  return !expr_effects(p, e) && !expr_uses_lazy(p, e);
 }
 
 const OpInfo *expr_operator(const Expr *e) {

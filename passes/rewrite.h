@@ -35,6 +35,8 @@ bool unit_differentiates(Program *p, const Unit *unit);
  * are as good as each other. */
 bool expr_has_adjoint(const Program *p, const Expr *e);
 
+/* Does it use a graph variable that is evaluated at its first use? */
+bool expr_uses_lazy(const Program *p, const Expr *e);
 /* Does evaluating it do nothing but give a value? */
 bool expr_is_pure(const Program *p, const Expr *e);
 /* The operator that it calls; NULL: it is no such call. */

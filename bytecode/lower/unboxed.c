@@ -72,9 +72,8 @@ static void end_in_body(Ends *n, Mem *mem, const Expr *body) {
   expr_walk_start(&w, mem, WALK_ENTER, body);
   while (expr_walk_next(&w)) {
     const Expr *e = w.at;
-    bool inner = e->kind == EX_BLOCK || e->kind == EX_IF || e->kind == EX_MATCH;
     bool ends = e == body || expr_walk_is_tail(&w);
-    if (ends && inner) continue;
+    if (ends && expr_has_tail(e)) continue;
     expr_walk_skip(&w);
     if (expr_walk_is_value(&w, BIND_LET))
       bind(n, expr_walk_binding(&w)->var, e);

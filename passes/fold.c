@@ -30,6 +30,7 @@ typedef struct Fold {
   Program *p;
   Arena *arena;
   Knowing *knowing;
+  int64_t most;  /* elements of small integer tensors that are written */
   PtrMap values; /* Var -> the tensor that a `let` gives it */
 } Fold;
 
@@ -60,7 +61,7 @@ static bool fold_known(Fold *f, const Expr *e, const Expr **made) {
   Known known;
   *made = e;
   if (!knowing_ask(f->knowing, f->arena, e, &known)) return false;
-  if (known.count <= pass_arg(f->p, ELEMENTS) && expr_is_pure(f->p, e))
+  if (known.count <= f->most && expr_is_pure(f->p, e))
     *made = constant_take(f, e, known_tensor(f->p, &known));
   return true;
 }
@@ -191,10 +192,13 @@ static void note_value(Fold *f, const ExprWalk *w, const Expr *made) {
     ptrmap_put(&f->values, b->var, made->constant);
 }
 
-static const Expr *fold_with(void *knowing, Program *p, Arena *arena,
+/* `data` is a Fold that says what is known, and how much is written. */
+static const Expr *fold_with(void *data, Program *p, Arena *arena,
                              const Expr *e) {
-  Fold f = {.p = p, .arena = arena, .knowing = knowing};
+  Fold f = *(const Fold *)data;
   ExprMap m;
+  f.p = p;
+  f.arena = arena;
   ptrmap_init(&f.values, p->mem);
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
@@ -208,17 +212,17 @@ static const Expr *fold_with(void *knowing, Program *p, Arena *arena,
 }
 
 const Expr *expr_fold(Program *p, Arena *arena, const Expr *e) {
-  Knowing *knowing = knowing_new(p);
-  const Expr *made = knowing ? fold_with(knowing, p, arena, e) : NULL;
-  knowing_free(knowing);
+  Fold f = {.knowing = knowing_new(p), .most = KNOWN_MAX};
+  const Expr *made = f.knowing ? fold_with(&f, p, arena, e) : NULL;
+  knowing_free(f.knowing);
   return made;
 }
 
 Pass pass_fold_constant;
 
 Unit *pass_fold_constant(Program *p, Unit *unit) {
-  Knowing *knowing = knowing_new(p);
-  Unit *made = knowing ? unit_rewrite_with(p, unit, fold_with, knowing) : NULL;
-  knowing_free(knowing);
+  Fold f = {.knowing = knowing_new(p), .most = pass_arg(p, ELEMENTS)};
+  Unit *made = f.knowing ? unit_rewrite_with(p, unit, fold_with, &f) : NULL;
+  knowing_free(f.knowing);
   return made;
 }

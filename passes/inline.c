@@ -15,40 +15,32 @@
 
 enum { SIZE }; /* the pass's argument */
 
-void inlining_start(Inlining *in, Program *p) {
+Unit *inlining_rewrite(Inlining *in, Program *p, Unit *unit,
+                       RewriteWith *rewrite, void *data) {
   ptrmap_init(&in->recursive, p->mem);
   ptrmap_init(&in->local, p->mem);
-}
-
-void inlining_end(Inlining *in) {
+  unit = unit_with_lets(p, unit);
+  if (unit) find_recursive(p, unit, &in->recursive);
+  if (unit) unit = unit_rewrite_with(p, unit, rewrite, data);
   ptrmap_done(&in->recursive);
   ptrmap_done(&in->local);
+  return unit;
 }
 
-/* The function that is called, where it may take the call's place. */
-static const Expr *small_target(const Inlining *in, const Program *p,
-                                const Expr *call) {
-  const Expr *callee = call->call.callee, *fn = NULL;
-  if (callee->kind == EX_VAR) fn = ptrmap_get(&in->local, callee->var);
-  if (callee->kind == EX_GLOBAL) {
-    const Global *g = callee->g.global;
-    bool open = g->kind == GLOBAL_DEF && !g->library && !g->instance_of &&
-                !ptrmap_has(&in->recursive, g);
-    fn = open ? g->value : NULL;
-  }
-  bool fits = fn && call_is_plain(p, call, fn) &&
-              expr_is_small(p, fn->fn->body, in->size);
-  return fits ? fn : NULL;
+const Expr *inlining_target(const Inlining *in, const Expr *call) {
+  const Expr *callee = call->call.callee;
+  if (callee->kind == EX_VAR) return ptrmap_get(&in->local, callee->var);
+  if (callee->kind != EX_GLOBAL) return NULL;
+  const Global *g = callee->g.global;
+  bool open = g->kind == GLOBAL_DEF && !g->library && !g->instance_of;
+  return open && ptrmap_has(&in->recursive, g) == in->loops ? g->value : NULL;
 }
 
-/* A `let` of a function joined to no other, which does not name itself. */
-static void note_local(Inlining *in, const Program *p, const ExprWalk *w) {
+void inlining_bind(Inlining *in, const Program *p, const ExprWalk *w) {
   const Binding *b = w->binding;
-  if (!b || b->kind != BIND_LET || !b->value || b->value->kind != EX_FN) return;
-  const Block *block = w->at->block;
-  int i = (int)(b - block->bindings);
-  if (block_group(block, i) == 1 && expr_is_small(p, b->value, in->size) &&
-      !expr_mentions(p, b->value, b->var))
+  if (!b || !block_is_let(w->at->block, b) || b->value->kind != EX_FN) return;
+  if (expr_is_small(p, b->value, in->size) &&
+      expr_mentions(p, b->value, b->var) == in->loops)
     ptrmap_put(&in->local, b->var, (void *)b->value);
 }
 
@@ -57,10 +49,12 @@ const Expr *expr_inline(void *data, Program *p, Arena *arena, const Expr *e) {
   ExprMap m;
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
-    if (m.walk.event == WALK_BIND) note_local(in, p, &m.walk);
+    if (m.walk.event == WALK_BIND) inlining_bind(in, p, &m.walk);
     if (m.walk.event != WALK_LEAVE || m.made->kind != EX_CALL) continue;
-    const Expr *fn = small_target(in, p, m.made);
-    const Expr *made = fn ? call_inlined(p, arena, m.made, fn) : NULL;
+    const Expr *fn = inlining_target(in, m.made);
+    bool fits = fn && call_is_plain(p, m.made, fn) &&
+                expr_is_small(p, fn->fn->body, in->size);
+    const Expr *made = fits ? call_inlined(p, arena, m.made, fn) : NULL;
     if (made && pass_may_replace(p, NULL, m.made, made)) expr_map_put(&m, made);
   }
   return expr_map_end(&m);
@@ -70,10 +64,5 @@ Pass pass_inline;
 
 Unit *pass_inline(Program *p, Unit *unit) {
   Inlining in = {.size = pass_arg(p, SIZE)};
-  inlining_start(&in, p);
-  unit = unit_with_lets(p, unit);
-  if (unit) find_recursive(p, unit, &in.recursive);
-  if (unit) unit = unit_rewrite_with(p, unit, expr_inline, &in);
-  inlining_end(&in);
-  return unit;
+  return inlining_rewrite(&in, p, unit, expr_inline, &in);
 }

@@ -23,7 +23,7 @@ enum { SIZE = 48, GROWTH = 16, GROWTH_LEAST = 400 };
 typedef struct Partial {
   Inlining inlining;
   PtrMap values; /* Var -> the tuple or the constructor that a `let` gives it */
-  PassCall steps;
+  PassCall steps; /* counts the rewrites of which a definition's consists */
   int64_t rounds;
 } Partial;
 
@@ -160,14 +160,10 @@ Pass pass_partial_eval;
 
 Unit *pass_partial_eval(Program *p, Unit *unit) {
   Partial s = {.inlining = {.size = SIZE},
-               .steps = pass_call_of(pass_find("FoldConstant")),
+               .steps = pass_call_of(p->passing->pass),
                .rounds = pass_arg(p, ROUNDS)};
   ptrmap_init(&s.values, p->mem);
-  inlining_start(&s.inlining, p);
-  unit = unit_with_lets(p, unit);
-  if (unit) find_recursive(p, unit, &s.inlining.recursive);
-  if (unit) unit = unit_rewrite_with(p, unit, evaluated, &s);
-  inlining_end(&s.inlining);
+  unit = inlining_rewrite(&s.inlining, p, unit, evaluated, &s);
   ptrmap_done(&s.values);
   return unit;
 }

@@ -90,15 +90,24 @@ Rewrite expr_normal_form;
  * branches in the place of their `if` (fold.c). */
 Rewrite expr_fold;
 
-/* Puts bodies of small functions in the places of their calls (inline.c); its
- * data is an Inlining. */
+/* The functions whose bodies may take the places of their calls (inline.c). */
 typedef struct Inlining {
   int64_t size;     /* of bodies, at most */
+  bool loops;       /* those that reach themselves, else the others */
   PtrMap recursive; /* Globals that reach themselves */
   PtrMap local;     /* Var -> the function that a `let` gives it */
 } Inlining;
-void inlining_start(Inlining *in, Program *p);
-void inlining_end(Inlining *in);
+/* Rewrites the unit, knowing which functions reach themselves, with lets in the
+ * place of graph variables. */
+Unit *inlining_rewrite(Inlining *in, Program *p, Unit *unit,
+                       RewriteWith *rewrite, void *data);
+/* Notes the function that the walk's BIND gives a name. */
+void inlining_bind(Inlining *in, const Program *p, const ExprWalk *w);
+/* The function that is called, if it is one of them; NULL: it is not, or is not
+ * known. */
+const Expr *inlining_target(const Inlining *in, const Expr *call);
+/* Puts bodies of small functions in the places of their calls; its data is an
+ * Inlining. */
 RewriteWith expr_inline;
 
 /* --- Definitions that passes make --------------------------------------- */

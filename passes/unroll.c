@@ -19,26 +19,14 @@ enum { ROUNDS }; /* the pass's argument */
 enum { BODY_MOST = 400 };
 
 typedef struct Unroll {
-  PtrMap recursive; /* Globals that reach themselves */
-  PtrMap local;     /* Var -> the function that a `let` gives it */
+  Inlining of;
   int64_t rounds;
-  PassCall folding; /* FoldConstant, as this pass runs it */
+  PassCall parts; /* counts the rewrites that a call's unrolling consists of */
 } Unroll;
-
-/* The recursive function that is called; NULL: it is another, or is not
- * known. */
-static const Expr *target(const Unroll *u, const Expr *call) {
-  const Expr *callee = call->call.callee;
-  if (callee->kind == EX_VAR) return ptrmap_get(&u->local, callee->var);
-  if (callee->kind != EX_GLOBAL) return NULL;
-  const Global *g = callee->g.global;
-  bool open = g->kind == GLOBAL_DEF && !g->library && !g->instance_of;
-  return open && ptrmap_has(&u->recursive, g) ? g->value : NULL;
-}
 
 /* Is the expression a name for the function? */
 static bool names(const Unroll *u, const Expr *e, const Expr *fn) {
-  if (e->kind == EX_VAR) return ptrmap_get(&u->local, e->var) == fn;
+  if (e->kind == EX_VAR) return ptrmap_get(&u->of.local, e->var) == fn;
   return e->kind == EX_GLOBAL && e->g.global->value == fn;
 }
 
@@ -77,7 +65,7 @@ static const Expr *round_of(Unroll *u, Program *p, Arena *arena, const Expr *e,
   const Expr *made = expr_map_end(&m);
   if (!fits || !made) return NULL;
   PassCall *own = p->passing;
-  p->passing = &u->folding;
+  p->passing = &u->parts;
   made = expr_fold(p, arena, made);
   p->passing = own;
   return made;
@@ -114,25 +102,14 @@ static const Expr *unrolled(Unroll *u, Program *p, Arena *arena,
   return left || !made ? NULL : flat(p, arena, made);
 }
 
-/* A `let` of a function joined to no other that names itself. */
-static void note_local(Unroll *u, const Program *p, const ExprWalk *w) {
-  const Binding *b = w->binding;
-  if (!b || b->kind != BIND_LET || !b->value || b->value->kind != EX_FN) return;
-  const Block *block = w->at->block;
-  if (block_group(block, (int)(b - block->bindings)) == 1 &&
-      expr_is_small(p, b->value, BODY_MOST) &&
-      expr_mentions(p, b->value, b->var))
-    ptrmap_put(&u->local, b->var, (void *)b->value);
-}
-
 static const Expr *unroll(void *data, Program *p, Arena *arena, const Expr *e) {
   Unroll *u = data;
   ExprMap m;
   expr_map_start(&m, p->mem, arena, e);
   while (expr_map_next(&m)) {
-    if (m.walk.event == WALK_BIND) note_local(u, p, &m.walk);
+    if (m.walk.event == WALK_BIND) inlining_bind(&u->of, p, &m.walk);
     if (m.walk.event != WALK_LEAVE || m.made->kind != EX_CALL) continue;
-    const Expr *fn = target(u, m.made);
+    const Expr *fn = inlining_target(&u->of, m.made);
     if (!fn || fn == e || !can_unroll(p, m.made, fn)) continue;
     const Expr *made = unrolled(u, p, arena, m.made, fn);
     if (made && pass_may_replace(p, NULL, m.made, made)) expr_map_put(&m, made);
@@ -143,14 +120,8 @@ static const Expr *unroll(void *data, Program *p, Arena *arena, const Expr *e) {
 Pass pass_unroll;
 
 Unit *pass_unroll(Program *p, Unit *unit) {
-  Unroll u = {.rounds = pass_arg(p, ROUNDS),
-              .folding = pass_call_of(pass_find("FoldConstant"))};
-  ptrmap_init(&u.recursive, p->mem);
-  ptrmap_init(&u.local, p->mem);
-  unit = unit_with_lets(p, unit);
-  if (unit) find_recursive(p, unit, &u.recursive);
-  if (unit) unit = unit_rewrite_with(p, unit, unroll, &u);
-  ptrmap_done(&u.recursive);
-  ptrmap_done(&u.local);
-  return unit;
+  Unroll u = {.of = {.size = BODY_MOST, .loops = true},
+              .rounds = pass_arg(p, ROUNDS),
+              .parts = pass_call_of(p->passing->pass)};
+  return inlining_rewrite(&u.of, p, unit, unroll, &u);
 }

@@ -208,18 +208,10 @@ void brief_typed(Stepper *s, StrBuf *out, const StepObj *v, const Type *type) {
 
 /* --- Functions ---------------------------------------------------------- */
 
-/* Binary search by the place of the function's text; several may begin at one
- * place. */
+/* Several may begin at one place. */
 const Global *brief_global(const Stepper *s, const Expr *fn) {
-  size_t lo = 0, hi = s->homes.len;
-  while (lo < hi) {
-    size_t mid = lo + (hi - lo) / 2;
-    if (s->homes.data[mid].span.lo < fn->span.lo) lo = mid + 1;
-    else hi = mid;
-  }
-  for (; lo < s->homes.len && s->homes.data[lo].span.lo == fn->span.lo; lo++) {
-    const Global *g = s->homes.data[lo].global;
-    if (g->value == fn) return g;
-  }
+  size_t end = stepper_home_from(s, fn->span.lo + 1);
+  for (size_t i = stepper_home_from(s, fn->span.lo); i < end; i++)
+    if (s->homes.data[i].global->value == fn) return s->homes.data[i].global;
   return NULL;
 }

@@ -63,6 +63,8 @@ typedef struct Redex {
   int count; /* the values of children */
 } Redex;
 
+/* The index of the first home that begins at `place` or behind it. */
+size_t stepper_home_from(const Stepper *s, uint32_t place);
 const StepEntry *stepper_entry(
     const Stepper *s); /* NULL: before the first entry */
 Redex redex_of(const StepEntry *e);
@@ -157,5 +159,11 @@ void say_cells(Stepper *s, const StepEntry *e, StrBuf *out);
  * new).  NULL: none. */
 const StepObj *say_changed(const Stepper *s, const StepEntry *e,
                            const StepObj **was);
+/* Calls `visit` for the first `most` cells by their numbers, and for `changed`
+ * (or NULL); `before`: how many cells it has been called for.  Gives how many
+ * cells are left out. */
+typedef void CellVisit(void *data, const StepObj *cell, uint64_t before);
+uint64_t say_each_cell(Stepper *s, const StepObj *changed, uint64_t most,
+                       CellVisit *visit, void *data);
 
 #endif

@@ -143,15 +143,10 @@ typedef struct Holder {
 
 typedef struct CellRows {
   StepPage *page;
-  VEC(const StepObj *) cells; /* the newest first */
+  const StepObj *changed, *was; /* as say_changed() gives them */
   VEC(Holder) holders;
   Holder at;
 } CellRows;
-
-static void take_cell(void *rows, const StepObj *cell) {
-  CellRows *c = rows;
-  VEC_PUSH(&c->cells, cell);
-}
 
 static void find_cells(CellRows *c, const StepObj *v, int depth) {
   bool has_parts = v->kind == V_TUPLE || v->kind == V_DATA;
@@ -206,15 +201,17 @@ static void add_holders(const CellRows *c, const StepObj *cell, StrBuf *out) {
 }
 
 /* "cell#1" "1 -> 5  held by %c, @g: one cell" */
-static void add_cell(CellRows *c, const StepObj *cell, bool changed,
-                     const StepObj *was) {
+static void add_cell(void *rows, const StepObj *cell, uint64_t before) {
+  const CellRows *c = rows;
   StepPage *p = c->page;
+  bool changed = cell == c->changed;
   StrBuf name, value;
+  if (!before) begin(&p->text, "cells", "cells");
   strbuf_init(&name, p->mem);
   strbuf_init(&value, p->mem);
   strbuf_addf(&name, "cell#%u", cell->index);
-  if (changed && was) {
-    brief_value(p->stepper, &value, was, CELL_WIDTH);
+  if (changed && c->was) {
+    brief_value(p->stepper, &value, c->was, CELL_WIDTH);
     strbuf_add(&value, " -> ");
   }
   brief_value(p->stepper, &value, cell->fields[CONTENT], CELL_WIDTH);
@@ -230,23 +227,13 @@ static void add_cells(StepPage *p, const StepEntry *e) {
   StepMachine *m = p->stepper->machine;
   if (!m->cells) return;
   CellRows c = {.page = p};
-  const StepObj *was, *changed = say_changed(p->stepper, e, &was);
-  uint64_t shown = 0, left = 0;
-  VEC_INIT(&c.cells, p->mem);
+  c.changed = say_changed(p->stepper, e, &c.was);
   VEC_INIT(&c.holders, p->mem);
-  step_each_cell(m, take_cell, &c);
   find_holders(&c);
-  if (c.cells.len) begin(&p->text, "cells", "cells");
-  bool any = c.cells.len > 0;
-  while (c.cells.len) {
-    const StepObj *cell = VEC_POP(&c.cells);
-    if (shown++ < CELLS_MOST || cell == changed)
-      add_cell(&c, cell, cell == changed, was);
-    else left++;
-  }
-  add_left(&p->text, left);
-  if (any) end(&p->text);
-  VEC_DONE(&c.cells);
+  size_t len = p->text.len;
+  add_left(&p->text,
+           say_each_cell(p->stepper, c.changed, CELLS_MOST, add_cell, &c));
+  if (p->text.len > len) end(&p->text);
   VEC_DONE(&c.holders);
 }
 

@@ -13,8 +13,6 @@
  * an entry in the table. */
 #include "stepper/inside.h"
 
-#include <limits.h>
-
 enum { CELL_WIDTH = 40, CELLS_MOST = 12 };
 
 typedef struct Say {
@@ -466,20 +464,39 @@ void say_step(Stepper *s, const StepEntry *e, StrBuf *out) {
 
 /* --- Cells -------------------------------------------------------------- */
 
+typedef VEC(const StepObj *) Cells;
+
+static void take_cell(void *cells, const StepObj *cell) {
+  VEC_PUSH((Cells *)cells, cell);
+}
+
+/* They come from the newest to the oldest and are popped from the end. */
+uint64_t say_each_cell(Stepper *s, const StepObj *changed, uint64_t most,
+                       CellVisit *visit, void *data) {
+  uint64_t shown = 0, left = 0;
+  Cells cells;
+  VEC_INIT(&cells, s->mem);
+  step_each_cell(s->machine, take_cell, &cells);
+  while (cells.len) {
+    const StepObj *cell = VEC_POP(&cells);
+    if (shown < most || cell == changed) visit(data, cell, shown++);
+    else left++;
+  }
+  VEC_DONE(&cells);
+  return left;
+}
+
 typedef struct CellList {
   Stepper *s;
   StrBuf *out;
-  VEC(const StepObj *) cells;   /* the newest cell first */
+  const char *between;
   const StepObj *changed, *was; /* the content before this step; NULL: the cell
                                    is new or unchanged */
 } CellList;
 
-static void take_cell(void *data, const StepObj *cell) {
-  CellList *l = data;
-  VEC_PUSH(&l->cells, cell);
-}
-
-static void add_cell(const CellList *l, const StepObj *cell) {
+static void add_cell(void *data, const StepObj *cell, uint64_t before) {
+  const CellList *l = data;
+  if (before) strbuf_add(l->out, l->between);
   strbuf_addf(l->out, "cell#%u = ", cell->index);
   if (cell == l->changed && l->was) {
     brief_value(l->s, l->out, l->was, CELL_WIDTH);
@@ -487,26 +504,6 @@ static void add_cell(const CellList *l, const StepObj *cell) {
   }
   brief_value(l->s, l->out, cell->fields[CONTENT], CELL_WIDTH);
   if (cell == l->changed && !l->was) strbuf_add(l->out, " (new)");
-}
-
-/* Adds at most `most` cells, among them the one that changed.  They come from
- * the newest to the oldest and are popped from the end, so they are listed by
- * their numbers. */
-static void add_cells(CellList *l, const char *between, int most) {
-  int shown = 0, left = 0;
-  VEC_INIT(&l->cells, l->s->mem);
-  step_each_cell(l->s->machine, take_cell, l);
-  while (l->cells.len) {
-    const StepObj *cell = VEC_POP(&l->cells);
-    if (shown >= most && cell != l->changed) {
-      left++;
-      continue;
-    }
-    if (shown++) strbuf_add(l->out, between);
-    add_cell(l, cell);
-  }
-  if (left) strbuf_addf(l->out, "%sand %d more", between, left);
-  VEC_DONE(&l->cells);
 }
 
 const StepObj *say_changed(const Stepper *s, const StepEntry *e,
@@ -522,12 +519,14 @@ const StepObj *say_changed(const Stepper *s, const StepEntry *e,
 
 /* Only where this step made or changed one. */
 void say_cells(Stepper *s, const StepEntry *e, StrBuf *out) {
-  CellList l = {.s = s, .out = out};
+  CellList l = {.s = s, .out = out, .between = ", "};
   l.changed = say_changed(s, e, &l.was);
-  if (l.changed) add_cells(&l, ", ", CELLS_MOST);
+  if (!l.changed) return;
+  uint64_t left = say_each_cell(s, l.changed, CELLS_MOST, add_cell, &l);
+  if (left) strbuf_addf(out, ", and %llu more", (unsigned long long)left);
 }
 
 void stepper_cells(Stepper *s, StrBuf *out) {
-  CellList l = {.s = s, .out = out};
-  add_cells(&l, "\n", INT_MAX);
+  CellList l = {.s = s, .out = out, .between = "\n"};
+  say_each_cell(s, NULL, UINT64_MAX, add_cell, &l);
 }

@@ -53,6 +53,16 @@ static void find_homes(Stepper *s) {
     qsort(s->homes.data, s->homes.len, sizeof *s->homes.data, by_place);
 }
 
+size_t stepper_home_from(const Stepper *s, uint32_t place) {
+  size_t lo = 0, hi = s->homes.len;
+  while (lo < hi) {
+    size_t mid = lo + (hi - lo) / 2;
+    if (s->homes.data[mid].span.lo < place) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
 /* Without memory for all of it there is no stepper. */
 Stepper *stepper_new(Program *p, StepHost host) {
   Stepper *s = mem_alloc_zeroed(p->mem, sizeof *s);

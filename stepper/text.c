@@ -485,13 +485,8 @@ static void add_names(Stepper *s, const StepState *at, StrBuf *out) {
 
 /* The global whose text contains `e`, or NULL. */
 const Global *text_home(const Stepper *s, const Expr *e) {
-  size_t lo = 0, hi = s->homes.len;
-  while (lo < hi) {
-    size_t mid = lo + (hi - lo) / 2;
-    if (s->homes.data[mid].span.lo <= e->span.lo) lo = mid + 1;
-    else hi = mid;
-  }
-  const Home *h = lo ? &s->homes.data[lo - 1] : NULL;
+  size_t after = stepper_home_from(s, e->span.lo + 1);
+  const Home *h = after ? &s->homes.data[after - 1] : NULL;
   return h && within(e->span, h->span) ? h->global : NULL;
 }
 

@@ -89,7 +89,7 @@ static StepObj *promise_of(StepMachine *m, const Expr *e, StepObj *env) {
   if (!promise) return NULL;
   promise->expr = e;
   promise->fields[CONTENT] = env;
-  promise->depth = m->strategy->keeps ? PROMISE_NEED : PROMISE_NAME;
+  promise->waits = m->strategy->keeps ? PROMISE_NEED : PROMISE_NAME;
   return promise;
 }
 
@@ -190,7 +190,7 @@ static StepObj *find_promise(StepMachine *m, const Expr *e, StepObj *env) {
   expr_walk_start(&w, m->mem, WALK_ENTER, e);
   while (!found && expr_walk_next(&w)) {
     StepObj *v = w.at->kind == EX_VAR ? step_lookup(m, env, w.at->var) : NULL;
-    if (v && v->kind == V_PROMISE && !v->index && v->depth == PROMISE_NODE)
+    if (v && v->kind == V_PROMISE && !v->evaluated && v->waits == PROMISE_NODE)
       found = v;
   }
   expr_walk_end(&w);
@@ -244,7 +244,7 @@ static void bind_group(StepMachine *m, const Expr *e, const Binding *first) {
   StepObj *group = step_obj(m, E_GROUP, 1);
   if (!group) return;
   group->bindings = first;
-  group->index = (uint32_t)(end - m->now.at);
+  group->size = (uint32_t)(end - m->now.at);
   group->fields[OUTER] = m->now.env;
   step_applied(m, REDUCE_GROUP, first->span);
   block_at(m, e, end, group);
@@ -338,7 +338,7 @@ static void look_at(StepMachine *m, const Expr *e) {
 
 static void force_done(StepMachine *m, const StepObj *frame) {
   StepObj *promise = frame->fields[DONE];
-  if (promise->depth != PROMISE_NAME) step_set(m, promise, m->now.value);
+  if (promise->waits != PROMISE_NAME) step_set(m, promise, m->now.value);
 }
 
 /* Checks a function's result against its annotation and against the type at its

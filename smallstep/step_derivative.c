@@ -53,7 +53,7 @@ static StepObj *copy_one(Copying *c, StepObj *v) {
   if (o) return o;
   o = step_obj(c->m, v->kind, v->count);
   if (!o) return NULL;
-  o->index = v->index;
+  o->index = v->index; /* and what else these may be */
   o->key = v->key;
   if (shares) ptrmap_put(&c->made, v, o);
   for (uint32_t i = 0; i < v->count; i++)
@@ -82,7 +82,7 @@ StepObj *step_copy(StepMachine *m, StepObj *v, StepCopied what, Leaf *leaf,
 static StepObj *record_new(StepMachine *m, StepObjKind kind, uint32_t count) {
   StepObj *r = step_obj(m, kind, count);
   if (!r) return NULL;
-  r->index = ++m->records;
+  r->serial = ++m->records;
   r->fields[RECORD_AFTER] = m->now.along;
   return r;
 }
@@ -91,7 +91,7 @@ static StepObj *record_new(StepMachine *m, StepObjKind kind, uint32_t count) {
 static StepObj *tensor_from(StepMachine *m, const StepObj *t, StepObj *origin) {
   StepObj *o = step_tensor_take(m, tensor_keep(t->tensor));
   if (!o) return NULL;
-  o->index = t->index;
+  o->abstract = t->abstract;
   o->fields[ORIGIN] = origin;
   return o;
 }
@@ -163,7 +163,7 @@ static StepObj *read_from(StepMachine *m, StepObj *t, void *cell) {
 }
 
 StepObj *step_content(StepMachine *m, const StepObj *cell) {
-  uint32_t number = cell->depth ? 0 : cell->index;
+  uint32_t number = cell->imported ? 0 : cell->serial;
   StepObj *v = cell->fields[CONTENT];
   return m->now.runs ? step_copy(m, v, COPY_ALL, read_from, &number) : v;
 }
@@ -215,13 +215,13 @@ static StepObj *begin_run(StepMachine *m, const Expr *e, RunOf of,
   if (!run || !inputs) return NULL;
   f = step_entered(f);
   const Fn *fn = f->kind == V_CLOSURE ? f->expr->fn : NULL;
-  run->index = m->records;
+  run->before = m->records;
   run->cells = m->cells;
   run->fields[RUN_INPUTS] = inputs;
   for (int i = 0; i < count; i++)
     inputs->fields[i] = step_copy(m, args->fields[i], COPY_PLACES, step_input,
                                   fn ? fn->params[i] : NULL);
-  run->depth = m->records;
+  run->inputs = m->records;
   if (m->now.runs++ == 0) m->now.customs = NULL;
   step_push(m, K_RUN, e, of, m->now.env, run);
   return mem_exhausted(m->mem) ? NULL : run;
@@ -332,8 +332,8 @@ void step_run_done(StepMachine *m, const StepObj *frame) {
   const StepObj *begun = frame->fields[DONE];
   StepObj *run = step_obj(m, V_RUN, RUN_FIELDS);
   if (!run) return;
-  run->index = begun->index;
-  run->depth = begun->depth;
+  run->before = begun->before;
+  run->inputs = begun->inputs;
   run->cells = begun->cells;
   run->fields[RUN_INPUTS] = begun->fields[RUN_INPUTS];
   run->fields[RUN_TANGENTS] = begun->fields[RUN_TANGENTS];

@@ -102,7 +102,7 @@ StepObj *step_slice(StepMachine *m, StepObjKind kind, const StepObj *of,
  * so the members see one another and no object is cyclic.  Two lookups of one
  * member give two closures; nothing in the language can tell them apart. */
 static StepObj *group_member(StepMachine *m, StepObj *env, const void *key) {
-  for (uint32_t i = 0; i < env->index; i++) {
+  for (uint32_t i = 0; i < env->size; i++) {
     const Binding *b = &env->bindings[i];
     if (b->var == key) return step_closure(m, b->value, env);
   }

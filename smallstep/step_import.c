@@ -77,8 +77,8 @@ static StepObj *ref(Import *im, const Type *type, Value v) {
   if (cell) return cell;
   cell = step_obj(m, V_CELL, 1);
   if (!cell) return NULL;
-  cell->index = ++m->cells;
-  cell->depth = 1;
+  cell->serial = ++m->cells;
+  cell->imported = 1;
   ptrmap_put(&m->imported, v.obj, cell);
   VEC_PUSH(&m->kept, cell);
   return fields_of(im, cell, type, v);
@@ -162,11 +162,11 @@ static StepObj *group(Import *im, const FnGroup *g, StepObj *env) {
   for (int i = 0; i < g->free_count; i++) {
     const Expr *value = meant(&g->free[i]);
     if (value && value->kind == EX_FN)
-      b[o->index++] = (Binding){.var = (Var *)g->free[i].var, .value = value};
+      b[o->size++] = (Binding){.var = (Var *)g->free[i].var, .value = value};
   }
   for (int i = 0; i < g->count; i++)
     if (g->vars[i])
-      b[o->index++] = (Binding){.var = (Var *)g->vars[i], .value = g->fns[i]};
+      b[o->size++] = (Binding){.var = (Var *)g->vars[i], .value = g->fns[i]};
   return o;
 }
 

@@ -24,38 +24,36 @@
 
 typedef enum StepObjKind {
   /* Values. */
-  V_TENSOR,  /* tensor; index: 1 where it has a shape only; fields: ORIGIN */
+  V_TENSOR,  /* tensor, abstract; fields: ORIGIN */
   V_TUPLE,   /* fields */
   V_DATA,    /* ctor; fields */
   V_CLOSURE, /* expr, an EX_FN; fields: ENV_OF */
   V_CTOR,    /* ctor, as a function */
   V_OP,      /* expr, an EX_OP: an operator as a function */
-  V_CELL,    /* fields: CONTENT, which changes; index: its number, from 1;
-                depth: 1 where it came from a session */
+  V_CELL,    /* serial, imported; fields: CONTENT, which changes */
   V_FORM,    /* a function that a form of derivatives gave; expr: the form's
                 call; fields: what the form was given, or the run (V_RUN) that
                 vjp's second result sweeps */
   /* In environments only. */
   V_NUMBER,  /* number: the value of a named dimension */
-  V_PROMISE, /* expr; index: whether it is evaluated; fields: CONTENT, its
-                value, or before that its environment */
+  V_PROMISE, /* expr, evaluated, waits; fields: CONTENT, its value, or before
+                that its environment */
   /* Environments: OUTER is the rest, NULL the empty one. */
   E_BIND,  /* key, a Var or TypeVar; fields: OUTER, BOUND */
-  E_GROUP, /* bindings, `index` of them; fields: OUTER */
+  E_GROUP, /* bindings, `size` of them; fields: OUTER */
   /* The values of an expression's children, the last first. */
   L_DONE, /* fields: OUTER the rest, BOUND the value */
   /* Where the floats of a tensor came from, in a program that differentiates
-   * (step_derivative.c); index: its number, from 1 on, as they are made. */
+   * (step_derivative.c), each with a serial. */
   R_OPERATOR, /* site; fields: RECORD_VALUE, RECORD_ARGS */
   R_CUSTOM,   /* expr: the call of with_vjp; the same, and RECORD_REVERSE */
   R_INPUT,    /* of a run; key: the parameter, or NULL; fields: RECORD_VALUE, a
                  tensor, and RECORD_OF, what it is outside the run */
   R_READ,     /* out of a cell; cell: its number, 0 if a session's; the same */
   /* Derivatives under way. */
-  V_RUN,     /* index: the records before it; depth: with its inputs; cells: the
-                cells before it; fields: RUN_INPUTS, RUN_VALUE */
-  V_SWEEP,   /* index: the records left; depth: SweepKind; operand; fields:
-                SWEEP_RUN and so on */
+  V_RUN,     /* before, inputs; cells: the cells before it; fields: RUN_INPUTS,
+                RUN_VALUE */
+  V_SWEEP,   /* left, sweep, operand; fields: SWEEP_RUN and so on */
   L_ADJOINT, /* key: whose; fields: OUTER, BOUND its sum so far, ROWS */
   /* Frames: expr and index say what waits; fields: BELOW, ENV, DONE. */
   K_CHILD,   /* for a child: `index` is its turn and the order (step_turn) */
@@ -97,10 +95,24 @@ struct StepObj {
   StepObj *older; /* every object of the machine, for the sweep */
   uint8_t kind;   /* StepObjKind */
   bool marked;
-  uint32_t index;
   uint32_t count; /* fields */
-  uint32_t depth; /* of a frame: the number of frames, this one included; of a
-                     promise: what waits (PROMISE_) */
+  union {
+    uint32_t index;     /* of a frame: which part it waits for */
+    uint32_t abstract;  /* of a tensor: 1 where it has a shape only */
+    uint32_t serial;    /* of a cell or a record: its number, from 1 on */
+    uint32_t evaluated; /* of a promise: 1 where it is */
+    uint32_t size;      /* of a group: its bindings */
+    uint32_t before;    /* of a run: the records before it */
+    uint32_t left;      /* of a sweep: the records that it has not met yet */
+    uint32_t what;      /* of a SWEEP_DID: StepDid */
+  };
+  union {
+    uint32_t depth;    /* of a frame: the number of frames, this one included */
+    uint32_t imported; /* of a cell: 1 where it came from a session */
+    uint32_t waits;    /* of a promise: PROMISE_ */
+    uint32_t inputs;   /* of a run: the records before it and of its inputs */
+    uint32_t sweep;    /* of a sweep: SweepKind */
+  };
   union {
     Tensor *tensor; /* owned */
     const Ctor *ctor;
@@ -389,7 +401,7 @@ typedef enum SweepKind {
   SWEEP_BACK,  /* one record, for its tangents (step_tangent.c) */
   SWEEP_FOUND, /* the tangents of that: () where there is none */
 } SweepKind;
-/* What a step of a sweep did; the index of its SWEEP_DID. */
+/* What a step of a sweep did. */
 typedef enum StepDid {
   DID_RULE,      /* entered a rule, from an adjoint */
   DID_SUM,       /* added a part */

@@ -153,7 +153,8 @@ static void fail_with(const Effect *e, DiagCode code, const char *before,
 }
 
 static void run_assert(const Effect *e) {
-  bool unknown = e->v->index && e->m->shapes; /* an abstract run believes it */
+  bool unknown =
+      e->v->abstract && e->m->shapes; /* an abstract run believes it */
   if (unknown || tensor_bits_at(e->v->tensor, 0).b) done(e, REDUCE_ASSERT);
   else fail_with(e, E0605, "assertion failed: ", "assertion failed");
 }

@@ -31,7 +31,7 @@ static void put(StepMachine *m, const StepChange *c, StepObj *content,
     return;
   }
   c->of->fields[CONTENT] = content;
-  if (c->of->kind == V_PROMISE) c->of->index = evaluated;
+  if (c->of->kind == V_PROMISE) c->of->evaluated = evaluated;
 }
 
 /* Without a record nothing is noted down. */

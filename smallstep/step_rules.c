@@ -16,7 +16,7 @@
 
 void step_force(StepMachine *m, StepObj *promise, Span span) {
   step_push(m, K_FORCE, promise->expr, 0, NULL, promise);
-  bool node = promise->depth == PROMISE_NODE;
+  bool node = promise->waits == PROMISE_NODE;
   step_applied(m, node ? REDUCE_FORCE : REDUCE_DEMAND, span);
   step_to_expr(m, promise->expr, promise->fields[CONTENT]);
 }
@@ -35,7 +35,7 @@ void step_var(StepMachine *m, const Expr *e) {
   } else if (v->kind != V_PROMISE) {
     step_applied(m, REDUCE_VAR, e->span);
     step_to_value(m, v);
-  } else if (v->index) {
+  } else if (v->evaluated) {
     step_applied(m, REDUCE_VAR, e->span);
     step_to_value(m, v->fields[CONTENT]);
   } else {
@@ -363,7 +363,7 @@ static void reduce_ref(StepMachine *m, const Expr *e, StepObj *args) {
   if (!check_content(m, e->args[0], e, args->fields[0])) return;
   StepObj *cell = step_obj(m, V_CELL, 1);
   if (cell) cell->fields[CONTENT] = args->fields[0];
-  if (cell) cell->index = ++m->cells;
+  if (cell) cell->serial = ++m->cells;
   step_applied(m, REDUCE_REF, e->span);
   step_to_value(m, cell);
 }

@@ -16,7 +16,7 @@ enum { FLOPS_MOST = 4096, BYTES_MOST = 1 << 16, ASK_EVERY = 1024 };
 /* --- What is known -------------------------------------------------------- */
 
 static bool is_known(const StepObj *v) {
-  if (v->kind == V_TENSOR) return !v->index;
+  if (v->kind == V_TENSOR) return !v->abstract;
   for (uint32_t i = 0; v->kind == V_TUPLE && i < v->count; i++)
     if (!is_known(v->fields[i])) return false;
   return true;
@@ -68,7 +68,7 @@ static StepObj *unknown_of(StepMachine *m, const RuleType *t) {
       one ? tensor_view(&m->heap, one, t->rank, shape, strides, 0) : NULL;
   if (one) tensor_drop(&m->heap, one);
   StepObj *v = all ? step_tensor_take(m, all) : NULL;
-  if (v) v->index = 1;
+  if (v) v->abstract = 1;
   return v;
 }
 

@@ -131,7 +131,8 @@ static void print_cell(Show *w, const StepObj *v) {
 static void print_one(Show *w, const StepObj *v) {
   switch ((StepObjKind)v->kind) {
     case V_TENSOR:
-      if (v->index) tensor_print_type(w->out, v->tensor); /* its shape only */
+      if (v->abstract)
+        tensor_print_type(w->out, v->tensor); /* its shape only */
       else print_tensor(w, v->tensor);
       break;
     case V_TUPLE: later(w, v, "(", v->count == 1 ? ",)" : ")"); break;

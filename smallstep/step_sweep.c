@@ -22,12 +22,12 @@ void step_sweep_stand(StepSweep *w, int waits, StepDid what, StepObj *record,
   StepObj *s = step_obj(m, V_SWEEP, SWEEP_FIELDS);
   StepObj *did = step_obj(m, V_TUPLE, DID_FIELDS);
   if (!s || !did) return;
-  did->index = what;
+  did->what = what;
   did->fields[DID_AT] = record;
   did->fields[DID_OF] = of;
   did->fields[DID_FROM] = from;
-  s->index = w->left;
-  s->depth = w->kind;
+  s->left = w->left;
+  s->sweep = w->kind;
   s->operand = w->operand;
   s->fields[SWEEP_RUN] = w->run;
   s->fields[SWEEP_RECORDS] = w->records;
@@ -43,7 +43,7 @@ static StepSweep sweep_of(StepMachine *m, const StepObj *frame) {
   const StepObj *s = frame->fields[DONE];
   return (StepSweep){.m = m,
                      .e = frame->expr,
-                     .kind = (SweepKind)s->depth,
+                     .kind = (SweepKind)s->sweep,
                      .env = frame->fields[ENV],
                      .run = s->fields[SWEEP_RUN],
                      .records = s->fields[SWEEP_RECORDS],
@@ -51,7 +51,7 @@ static StepSweep sweep_of(StepMachine *m, const StepObj *frame) {
                      .todo = s->fields[SWEEP_TODO],
                      .along = s->fields[SWEEP_ALONG_OF],
                      .outer = s->fields[SWEEP_OUTER],
-                     .left = s->index,
+                     .left = s->left,
                      .operand = s->operand};
 }
 

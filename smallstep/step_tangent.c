@@ -172,11 +172,11 @@ static void go_back(StepSweep *w, StepObj *r) {
   if (!inputs || !back.run || !back.records) return;
   back.left = back.records->count - 1;
   back.along = w->adjoints;
-  back.run->index = m->records;
+  back.run->before = m->records;
   back.run->cells = m->cells;
   inputs->fields[0] =
       step_copy(m, r->fields[RECORD_VALUE], COPY_PLACES, new_adjoint, &back);
-  back.run->depth = m->records;
+  back.run->inputs = m->records;
   back.run->fields[RUN_INPUTS] = inputs;
   if (!inputs->fields[0]) return;
   m->now.runs++;
@@ -190,8 +190,8 @@ void step_along_go_back(StepSweep *back) {
   StepMachine *m = back->m;
   StepObj *run = step_obj(m, V_RUN, RUN_FIELDS), *tangents;
   if (!run) return;
-  run->index = back->run->index;
-  run->depth = back->run->depth;
+  run->before = back->run->before;
+  run->inputs = back->run->inputs;
   run->cells = back->run->cells;
   run->fields[RUN_INPUTS] = back->run->fields[RUN_INPUTS];
   run->fields[RUN_VALUE] = step_sweep_found(back, &tangents);

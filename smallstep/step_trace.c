@@ -32,12 +32,14 @@ static void add_operands(StepMachine *m, StepObj *r, StepObjs *out) {
 }
 
 bool step_sweep_is_input(const StepObj *run, const StepObj *r) {
-  return r->kind == R_INPUT && r->index > run->index && r->index <= run->depth;
+  return r->kind == R_INPUT && r->serial > run->before &&
+         r->serial <= run->inputs;
 }
 
 /* Older than the run, or read from a cell that is. */
 static bool is_outside(const StepObj *run, const StepObj *r) {
-  return r->index <= run->index || (r->kind == R_READ && r->cell <= run->cells);
+  return r->serial <= run->before ||
+         (r->kind == R_READ && r->cell <= run->cells);
 }
 
 /* Adds the records inside the run that lead to the tensors; takes those. */
@@ -75,7 +77,7 @@ static int compare_records(const StepObj *a, const StepObj *b) {
     x = x->fields[RECORD_AFTER];
     y = y->fields[RECORD_AFTER];
   }
-  return (x->index > y->index) - (x->index < y->index);
+  return (x->serial > y->serial) - (x->serial < y->serial);
 }
 
 static int by_order(const void *a, const void *b) {
@@ -136,7 +138,7 @@ StepObj *step_sweep_tuple(StepMachine *m, const StepObjs *all) {
 static void add_customs(StepMachine *m, const StepObj *run, StepObjs *tensors) {
   for (const StepObj *at = m->now.customs; at; at = at->fields[OUTER]) {
     const StepObj *r = at->fields[BOUND];
-    if (r->index <= run->index) break;
+    if (r->serial <= run->before) break;
     step_sweep_leaves(m, r->fields[RECORD_VALUE], tensors);
   }
 }

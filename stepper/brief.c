@@ -82,7 +82,8 @@ static void add(Brief *b, const StepObj *v) {
   size_t room = b->end > b->out->len ? b->end - b->out->len : 0;
   switch ((StepObjKind)v->kind) {
     case V_TENSOR:
-      if (v->index) tensor_print_type(b->out, v->tensor); /* its shape only */
+      if (v->abstract)
+        tensor_print_type(b->out, v->tensor); /* its shape only */
       else add_tensor(b->out, v->tensor, room);
       break;
     case V_PROMISE: strbuf_add(b->out, "(waits)"); break;
@@ -91,7 +92,7 @@ static void add(Brief *b, const StepObj *v) {
       strbuf_add(b->out, v->ctor->name->text);
       if (v->count) add_fields(b, v, ")");
       break;
-    case V_CELL: strbuf_addf(b->out, "cell#%u", v->index); break;
+    case V_CELL: strbuf_addf(b->out, "cell#%u", v->serial); break;
     case V_FORM: add_form(b, v); break;
     default: add_function(b, v); break;
   }

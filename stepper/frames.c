@@ -60,7 +60,7 @@ size_t stepper_level_count(Stepper *s) {
 /* The value that a variable of the environment has now; NULL: none yet. */
 static const StepObj *value_of(const StepObj *bound) {
   if (bound && bound->kind == V_PROMISE)
-    return bound->index ? bound->fields[CONTENT] : NULL;
+    return bound->evaluated ? bound->fields[CONTENT] : NULL;
   return bound && bound->kind != V_NUMBER ? bound : NULL;
 }
 
@@ -72,7 +72,7 @@ void frames_each_var(Stepper *s, StepObj *env,
   bool more = true;
   ptrmap_init(&seen, s->mem);
   for (; env && more; env = env->fields[OUTER]) {
-    uint32_t n = env->kind == E_GROUP ? env->index : 1;
+    uint32_t n = env->kind == E_GROUP ? env->size : 1;
     for (uint32_t i = 0; i < n && more; i++) {
       bool group = env->kind == E_GROUP;
       if (!group && env->fields[BOUND] && env->fields[BOUND]->kind == V_NUMBER)

@@ -98,7 +98,7 @@ static void find_bound(NameRows *n, const StepEntry *e, const StepObj *env) {
   bool binds = e->outcome == STEP_RULE && e->after.expr && env == e->after.env;
   for (; binds && env && env != old; env = env->fields[OUTER]) {
     if (env->kind == E_BIND) ptrmap_put(&n->bound, env->key, n);
-    for (uint32_t i = 0; env->kind == E_GROUP && i < env->index; i++)
+    for (uint32_t i = 0; env->kind == E_GROUP && i < env->size; i++)
       ptrmap_put(&n->bound, env->bindings[i].var, n);
   }
 }
@@ -209,7 +209,7 @@ static void add_cell(void *rows, const StepObj *cell, uint64_t before) {
   if (!before) begin(&p->text, "cells", "cells");
   strbuf_init(&name, p->mem);
   strbuf_init(&value, p->mem);
-  strbuf_addf(&name, "cell#%u", cell->index);
+  strbuf_addf(&name, "cell#%u", cell->serial);
   if (changed && c->was) {
     brief_value(p->stepper, &value, c->was, CELL_WIDTH);
     strbuf_add(&value, " -> ");

@@ -201,11 +201,11 @@ static void say_let(Say *w) {
 static void say_group(Say *w) {
   const Binding *b = binding(w);
   const StepObj *group = w->e->after.env;
-  for (uint32_t i = 0; i < group->index; i++)
+  for (uint32_t i = 0; i < group->size; i++)
     strbuf_addf(w->out, "%s`%%%s`", i ? ", " : "", b[i].var->name->text);
-  text(w, group->index == 1 ? " is bound to a function ("
-                            : " are bound to functions (");
-  for (uint32_t i = 0; i < group->index; i++) {
+  text(w, group->size == 1 ? " is bound to a function ("
+                           : " are bound to functions (");
+  for (uint32_t i = 0; i < group->size; i++) {
     if (i) text(w, "; ");
     type_print(w->s->program->types, w->out, b[i].value->type, TYPE_TEXT_LINE);
   }
@@ -235,7 +235,7 @@ static const StepObj *sweep_of(const Say *w) {
 
 /* Where the sweep has come to, and why the rule is entered there. */
 static void say_place(Say *w, const StepObj *record) {
-  SweepKind kind = (SweepKind)sweep_of(w)->depth;
+  SweepKind kind = (SweepKind)sweep_of(w)->sweep;
   bool along = kind == SWEEP_ALONG || kind == SWEEP_BACK;
   text(w, along ? "Tangents have come to " : "The sweep comes back to ");
   if (record->kind == R_CUSTOM) text(w, "a function with a rule of its own");
@@ -269,7 +269,7 @@ static void say_adjoint_of(Say *w) {
   const StepObj *did = sweep_of(w)->fields[SWEEP_DID];
   const StepObj *record = did->fields[DID_AT], *of = did->fields[DID_OF];
   const StepObj *origin = of->kind == V_TENSOR ? of->fields[ORIGIN] : NULL;
-  bool along = sweep_of(w)->depth == SWEEP_ALONG;
+  bool along = sweep_of(w)->sweep == SWEEP_ALONG;
   const Expr *operand;
   text_swept(w->e, &operand);
   strbuf_addf(w->out, "the %s of ", along ? "tangent" : "adjoint");
@@ -306,7 +306,7 @@ static void say_linear(Say *w, const StepObj *record) {
 static void say_adjoint(Say *w) {
   const StepObj *did = sweep_of(w)->fields[SWEEP_DID];
   const StepObj *from = did->fields[DID_FROM];
-  switch ((StepDid)did->index) {
+  switch ((StepDid)did->what) {
     case DID_PRODUCTS: say_waiting(w, from, "product"); break;
     case DID_ROWS: say_waiting(w, from, "row"); break;
     case DID_TANGENT: say_linear(w, did->fields[DID_AT]); break;
@@ -319,7 +319,7 @@ static void say_adjoint(Say *w) {
       value(w, from, NULL);
       text(w, " is added to ");
       say_adjoint_of(w);
-      text(w, did->index == DID_IN_ROWS ? ", in some rows: " : ": ");
+      text(w, did->what == DID_IN_ROWS ? ", in some rows: " : ": ");
       break;
   }
   value(w, w->e->after.value, NULL);
@@ -329,7 +329,7 @@ static void say_adjoint(Say *w) {
 /* The sweep of a rule gives no value of the call's type. */
 static void say_gradient(Say *w) {
   const StepObj *f = w->redex.frame;
-  SweepKind kind = f->kind == K_SWEEP       ? (SweepKind)f->fields[DONE]->depth
+  SweepKind kind = f->kind == K_SWEEP       ? (SweepKind)f->fields[DONE]->sweep
                    : f->index == RUN_OF_JVP ? SWEEP_ALONG
                                             : SWEEP_GRAD;
   text(w, kind == SWEEP_ALONG ? "All tangents are found; "
@@ -391,13 +391,13 @@ static void say_guard(Say *w) {
 
 static void say_ref(Say *w) {
   const StepObj *cell = w->e->after.value;
-  strbuf_addf(w->out, "cell#%u is new and holds ", cell->index);
+  strbuf_addf(w->out, "cell#%u is new and holds ", cell->serial);
   value(w, redex_child(&w->redex, 0), w->redex.expr->args[0]->type);
   text(w, ".");
 }
 
 static void say_read(Say *w) {
-  strbuf_addf(w->out, "cell#%u holds ", redex_child(&w->redex, 0)->index);
+  strbuf_addf(w->out, "cell#%u holds ", redex_child(&w->redex, 0)->serial);
   value(w, w->e->after.value, result_type(w));
   text(w, ".");
 }
@@ -410,7 +410,7 @@ static const StepChange *last_change(const Stepper *s, const StepEntry *e) {
 
 static void say_write(Say *w) {
   const Type *type = w->redex.expr->args[1]->type;
-  strbuf_addf(w->out, "cell#%u held ", redex_child(&w->redex, 0)->index);
+  strbuf_addf(w->out, "cell#%u held ", redex_child(&w->redex, 0)->serial);
   value(w, last_change(w->s, w->e)->was, type);
   text(w, " and now holds ");
   value(w, redex_child(&w->redex, 1), type);
@@ -497,7 +497,7 @@ typedef struct CellList {
 static void add_cell(void *data, const StepObj *cell, uint64_t before) {
   const CellList *l = data;
   if (before) strbuf_add(l->out, l->between);
-  strbuf_addf(l->out, "cell#%u = ", cell->index);
+  strbuf_addf(l->out, "cell#%u = ", cell->serial);
   if (cell == l->changed && l->was) {
     brief_value(l->s, l->out, l->was, CELL_WIDTH);
     strbuf_add(l->out, " -> ");

@@ -185,7 +185,7 @@ const StepObj *select_env_before(const StepEntry *e) {
 static bool binds_var(const StepEntry *e, const char *wanted) {
   const StepObj *env = e->after.env, *old = select_env_before(e);
   for (; env && env != old; env = env->fields[OUTER]) {
-    for (uint32_t i = 0; env->kind == E_GROUP && i < env->index; i++)
+    for (uint32_t i = 0; env->kind == E_GROUP && i < env->size; i++)
       if (is_called(env->bindings[i].var->name, '%', wanted)) return true;
     const StepObj *v = env->kind == E_BIND ? env->fields[BOUND] : NULL;
     if (v && v->kind != V_NUMBER &&

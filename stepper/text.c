@@ -413,7 +413,7 @@ static void show_name(Stepper *s, Names *names, const Expr *e, StepObj *env,
   StepObj *v = step_lookup(s->machine, env, e->var);
   if (!v || ptrmap_has(&names->seen, e->var)) return;
   ptrmap_put(&names->seen, e->var, v);
-  if (v->kind == V_PROMISE && v->index) v = v->fields[CONTENT];
+  if (v->kind == V_PROMISE && v->evaluated) v = v->fields[CONTENT];
   if (v->kind == V_CLOSURE) return;
   if (++names->shown > NAMES_MOST) return;
   if (out->len) strbuf_add(out, ", ");

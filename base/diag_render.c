@@ -124,8 +124,7 @@ static size_t gutter_width(uint32_t line) {
 static size_t columns_before(const char *text, size_t at, size_t columns) {
   size_t from = at;
   while (from > 0) {
-    size_t next = from - 1;
-    while (next > 0 && ((unsigned char)text[next] & 0xC0) == 0x80) next--;
+    size_t next = utf8_begin(text, from - 1);
     if (utf8_width(text + next, at - next) > columns) break;
     from = next;
   }

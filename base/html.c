@@ -30,9 +30,7 @@ void html_add(StrBuf *out, const char *text, size_t len) {
 
 void html_add_cut(StrBuf *out, const StrBuf *text, size_t most) {
   const char *t = strbuf_text(text);
-  size_t len = text->len;
-  if (len > most)
-    for (len = most; len && (t[len] & 0xC0) == 0x80;) len--;
+  size_t len = text->len > most ? utf8_begin(t, most) : text->len;
   html_add(out, t, len);
   if (len < text->len) strbuf_add(out, " ...");
 }

@@ -28,13 +28,23 @@ uint32_t utf8_decode(const char *text, size_t len, size_t *size) {
   if (s[0] < 0xC2 || s[0] > 0xF4 || n > len) return UTF8_INVALID;
   uint32_t c = s[0] & (0x7Fu >> n);
   for (size_t i = 1; i < n; i++) {
-    if ((s[i] & 0xC0) != 0x80) return UTF8_INVALID;
+    if (!utf8_continues(text[i])) return UTF8_INVALID;
     c = c << 6 | (s[i] & 0x3F);
   }
   bool surrogate = c >= 0xD800 && c < 0xE000;
   if (c < least[n] || c > 0x10FFFF || surrogate) return UTF8_INVALID;
   *size = n;
   return c;
+}
+
+size_t utf8_begin(const char *text, size_t at) {
+  while (at > 0 && utf8_continues(text[at])) at--;
+  return at;
+}
+
+size_t utf8_next(const char *text, size_t at, size_t len) {
+  while (at < len && utf8_continues(text[at])) at++;
+  return at;
 }
 
 /* `more` is how many bytes follow the first, six bits each. */

@@ -4,6 +4,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,13 @@
 /* The code point at `text` (len > 0), or UTF8_INVALID; `size` receives its
  * length in bytes, 1 when invalid. */
 uint32_t utf8_decode(const char *text, size_t len, size_t *size);
+
+/* Is the byte one of a character after its first? */
+static inline bool utf8_continues(char c) { return (c & 0xC0) == 0x80; }
+/* Where the character begins that has a byte at `at`, and where the first one
+ * begins at `at` or behind it, `len` at most. */
+size_t utf8_begin(const char *text, size_t at);
+size_t utf8_next(const char *text, size_t at, size_t len);
 
 /* Writes the code point in up to 4 bytes and returns how many.  An invalid one
  * is written as U+FFFD. */

@@ -64,8 +64,7 @@ static const char *keep_text(Builder *b, StrBuf *text) {
   size_t len = text->len;
   const char *t = strbuf_text(text);
   bool cut = len > LABEL_MOST;
-  if (cut)
-    for (len = LABEL_MOST - 3; len && (t[len] & 0xC0) == 0x80;) len--;
+  if (cut) len = utf8_begin(t, LABEL_MOST - 3);
   const char *kept =
       arena_printf(&b->g->arena, "%.*s%s", (int)len, t, cut ? "..." : "");
   strbuf_done(text);

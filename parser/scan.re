@@ -3,6 +3,7 @@
  * NUL that only marks its end.  literal.c decodes numbers and strings. */
 #include "parser/scan.h"
 
+#include "base/utf8.h"
 #include "tensor/dtype.h"
 
 #include <string.h>
@@ -131,7 +132,7 @@ static int scan_metadata(Scanner *s) {
 
 /* The rest of the character whose first byte was read. */
 static int scan_bad_character(Scanner *s) {
-  while ((*s->cur & 0xC0) == 0x80) s->cur++;
+  while (utf8_continues(*s->cur)) s->cur++;
   return TK_BAD_CHARACTER;
 }
 

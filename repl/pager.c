@@ -115,7 +115,7 @@ static bool is_long(int file) {
   for (ssize_t n; (n = read(file, part, sizeof part)) > 0;)
     for (ssize_t i = 0; i < n; i++) {
       bool ends = part[i] == '\n';
-      width = ends ? 0 : width + (((unsigned char)part[i] & 0xC0) != 0x80);
+      width = ends ? 0 : width + !utf8_continues(part[i]);
       used += ends || width == columns + 1;
       if (width > columns) width = 1;
     }

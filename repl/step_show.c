@@ -111,11 +111,11 @@ static bool is_near(size_t a, size_t b) { return a < b + NEAR && b < a + NEAR; }
 
 /* Shortens a very long line to the parts around its beginning and the ends of
  * the mark, at whole characters.  An omitted part runs from `at` to its `end`.
- * 0x80 to 0xBF are continuation bytes of UTF-8. */
+ */
 static size_t skip_far(const StepText *t, size_t from, size_t at, size_t end) {
   const char *text = strbuf_text(&t->text);
   while (at < end && text[at] != '\n' &&
-         ((text[at] & 0xC0) == 0x80 ||
+         (utf8_continues(text[at]) ||
           !(is_near(at, from) || is_near(at, t->lo) || is_near(at, t->hi))))
     at++;
   return at;
@@ -140,7 +140,7 @@ static size_t add_line(StepShow *w, StrBuf *out, size_t at, size_t end) {
     if (marked && at == t->hi) strbuf_add(out, w->colour ? PLAIN : "\u27e7");
     if (at == end || text[at] == '\n') break;
     size_t next =
-        w->whole || (text[at] & 0xC0) == 0x80 ? at : skip_far(t, from, at, end);
+        w->whole || utf8_continues(text[at]) ? at : skip_far(t, from, at, end);
     if (next > at) {
       strbuf_add(out, " ... ");
       at = next - 1;

@@ -24,7 +24,7 @@ enum { STEP = 256 }; /* bytes from one entry of `units` to the next */
  * plane, where a character has four bytes. */
 static size_t units_of(char byte) {
   unsigned char c = (unsigned char)byte;
-  return c >= 0xF0 ? 2 : (c & 0xC0) != 0x80;
+  return c >= 0xF0 ? 2 : !utf8_continues(byte);
 }
 
 static void find_lines(Text *t) {

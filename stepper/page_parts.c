@@ -114,22 +114,17 @@ static void add_left_out(StrBuf *out, size_t lines) {
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* The end of the character that byte `at` belongs to, no further than `to`. */
-static size_t whole(const char *text, size_t at, size_t to) {
-  while (at < to && (text[at] & 0xC0) == 0x80) at++;
-  return at;
-}
-
 /* The mark may reach beyond the lines that are shown; then it ends with
  * them. */
 void page_add_program(StrBuf *out, const StepText *t, const char *class) {
   const char *text = strbuf_text(&t->text);
   StepCut cut = stepper_cut(t, PAGE_LINES);
   size_t from = cut.from, to = cut.to;
-  if (t->lo > from + NEAR_MOST) from = whole(text, t->lo - NEAR_MOST, t->lo);
+  if (t->lo > from + NEAR_MOST)
+    from = utf8_next(text, t->lo - NEAR_MOST, t->lo);
   size_t hi = least(t->hi, to);
-  if (hi > t->lo + MARK_MOST) hi = whole(text, t->lo + MARK_MOST, hi);
-  if (to > hi + NEAR_MOST) to = whole(text, hi + NEAR_MOST, to);
+  if (hi > t->lo + MARK_MOST) hi = utf8_next(text, t->lo + MARK_MOST, hi);
+  if (to > hi + NEAR_MOST) to = utf8_next(text, hi + NEAR_MOST, to);
   add_left_out(out, cut.before);
   strbuf_addf(out, "<pre>%s", from > cut.from ? "... " : "");
   html_add(out, text + from, t->lo - from);

@@ -510,8 +510,8 @@ static void add_line(StrBuf *out, const Piece *p) {
   size_t from = p->lo > half ? p->lo - half : 0;
   size_t to =
       from + AROUND_WIDTH < p->text.len ? from + AROUND_WIDTH : p->text.len;
-  while (from > 0 && (text[from] & 0xC0) == 0x80) from--;
-  while (to < p->text.len && (text[to] & 0xC0) == 0x80) to++;
+  from = utf8_begin(text, from);
+  to = utf8_next(text, to, p->text.len);
   if (from) strbuf_add(out, "... ");
   for (size_t i = from; i < to; i++) {
     bool blank = text[i] == ' ' || text[i] == '\n';

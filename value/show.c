@@ -331,9 +331,7 @@ static void add_on_one_line(StrBuf *out, const char *text) {
 /* Cuts at the beginning of a character. */
 static void cut(StrBuf *out) {
   if (out->len <= MESSAGE_MOST) return;
-  size_t len = MESSAGE_MOST;
-  while (len > 0 && ((unsigned char)out->data[len] & 0xC0) == 0x80) len--;
-  out->len = len;
+  out->len = utf8_begin(out->data, MESSAGE_MOST);
   strbuf_add(out, "...");
 }
 

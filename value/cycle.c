@@ -33,34 +33,40 @@ void cycle_remove(Store *s, RefCell *r) {
   s->cell_count--;
 }
 
+/* While a search lasts, the count of a node's object is the node's number, from
+ * 1 on, and the node has the count.  So no table of objects is needed: a search
+ * for want of memory takes 16 bytes for each, and 4 more for some. */
 typedef struct Node {
   Obj *obj;
-  int64_t inside; /* references from other nodes */
-  bool alive;
+  int32_t count;        /* the object's */
+  uint32_t inside : 31; /* references from other nodes */
+  uint32_t alive : 1;
 } Node;
 
 typedef struct Trial {
   Mem mem;
   const _Atomic int *stop;
   VEC(Node) nodes;
-  VEC(size_t) stack;
-  PtrMap index; /* object -> index of its node, plus 1 */
+  VEC(int32_t) stack; /* numbers of nodes */
 } Trial;
 
 /* The node of an object, or NULL.  Adding nodes moves them: the pointer is good
  * until the next trial_add(). */
-static Node *trial_node(Trial *t, Obj *o) {
-  uintptr_t i = (uintptr_t)ptrmap_get(&t->index, o);
-  return i ? &t->nodes.data[i - 1] : NULL;
+static Node *trial_node(Trial *t, const Obj *o) {
+  size_t i = (size_t)o->count - 1;
+  return i < t->nodes.len && t->nodes.data[i].obj == o ? &t->nodes.data[i]
+                                                       : NULL;
 }
 
+/* More objects than counts can number count as memory that ran out. */
 static Node *trial_add(Trial *t, Obj *o) {
   Node *known = trial_node(t, o);
   if (known) return known;
   size_t len = t->nodes.len;
-  VEC_PUSH(&t->nodes, (Node){.obj = o});
+  if (len == INT32_MAX) mem_raise_exhausted(&t->mem);
+  else VEC_PUSH(&t->nodes, ((Node){.obj = o, .count = o->count}));
   if (t->nodes.len == len) return NULL;
-  ptrmap_put(&t->index, o, (void *)(uintptr_t)(len + 1));
+  o->count = (int32_t)(len + 1);
   return &t->nodes.data[len];
 }
 
@@ -102,20 +108,20 @@ static void revive_child(Trial *t, Obj *child) {
   Node *n = is_candidate(child) ? trial_node(t, child) : NULL;
   if (!n || n->alive) return;
   n->alive = true;
-  VEC_PUSH(&t->stack, (size_t)(n - t->nodes.data));
+  VEC_PUSH(&t->stack, child->count);
 }
 
 /* Marks as alive all that is reachable from a node with outside references. */
 static void revive(Trial *t) {
   for (size_t i = 0; i < t->nodes.len && !ended(t); i++) {
     Node *n = &t->nodes.data[i];
-    if (n->obj->count <= n->inside || n->alive) continue;
+    if (n->count <= (int32_t)n->inside || n->alive) continue;
     n->alive = true;
-    VEC_PUSH(&t->stack, i);
+    VEC_PUSH(&t->stack, n->obj->count);
   }
   while (t->stack.len && !ended(t)) {
-    size_t i = VEC_POP(&t->stack);
-    each_child(t, t->nodes.data[i].obj, revive_child);
+    int32_t number = VEC_POP(&t->stack);
+    each_child(t, t->nodes.data[number - 1].obj, revive_child);
   }
 }
 
@@ -156,17 +162,17 @@ static size_t sweep(Store *s, Trial *t) {
 static size_t search(Store *s, Trial *t) {
   VEC_INIT(&t->nodes, &t->mem);
   VEC_INIT(&t->stack, &t->mem);
-  ptrmap_init(&t->index, &t->mem);
   for (RefCell *r = s->cells; r && !ended(t); r = r->next)
     trial_add(t, &r->obj);
   for (size_t i = 0; i < t->nodes.len && !ended(t); i++)
     each_child(t, t->nodes.data[i].obj, count_child);
   revive(t);
+  for (size_t i = 0; i < t->nodes.len; i++)
+    t->nodes.data[i].obj->count = t->nodes.data[i].count;
   s->cycle_work += t->nodes.len;
   size_t dead = ended(t) ? 0 : sweep(s, t);
   VEC_DONE(&t->nodes);
   VEC_DONE(&t->stack);
-  ptrmap_done(&t->index);
   return dead;
 }
 
@@ -199,7 +205,7 @@ static bool relieve(void *owner) {
     return false;
   /* Nothing is left below the limit, so the tables get a small limit of their
    * own. */
-  Mem tables = {.limit = s->heap.mem->live / 8 + MEM_RESERVE};
+  Mem tables = {.limit = s->heap.mem->live / 4 + MEM_RESERVE};
   store_relieve(s, false);
   size_t dead = collect(s, tables);
   store_relieve(s, true);

@@ -355,6 +355,26 @@ my ($few, $many) = map {
 ok($many < 1.5 * $few, 'ten times as many take no more memory')
     or diag("$few bytes, $many bytes");
 
+# Where memory runs out they are found with little of it, among many cells that
+# are alive: a fourth of the rings stays.
+my $rings = <<'END';
+type Ring { End, Link(v: float32, next: Ref[Ring]) }
+def @ring(%x: float32) -> Ring {
+  let %c = ref(End);
+  ref_write(%c, Link(%x, %c));
+  ref_read(%c)
+}
+def @keep(%n: int32, %kept: List[Ring]) -> int32 {
+  if (%n == 0) { @length(%kept) } else {
+    let %r = @ring(1f);
+    @keep(%n - 1, if (mod(%n, 4) == 0) { Cons(%r, %kept) } else { %kept })
+  }
+}
+@keep(400000, Nil);
+END
+gives(rly('--max-memory', '16M', '-e', $rings), 0, "100000\n", '',
+      'cycles among cells that stay, in little memory');
+
 # --- Long sessions ----------------------------------------------------------
 
 # The processor time of an entry does not grow with the definitions that are

@@ -158,8 +158,8 @@ static Val *if_node(Export *x, Val *c, OnnxGraph *a, OnnxGraph *b,
  * taken: a graph is for runs of the program that do not fail. */
 static bool side_fails(const Side *s) {
   if (s->rest || s->turn) return false;
-  const Expr *e = s->arm < 0 ? s->e : s->e->match->arms[s->arm].body;
-  while (e->kind == EX_BLOCK) e = e->block->result;
+  const Expr *e =
+      expr_result(s->arm < 0 ? s->e : s->e->match->arms[s->arm].body);
   return e->kind == EX_CALL && e->call.callee->kind == EX_OP &&
          op_info(e->call.callee->op)->special == SPECIAL_FAIL;
 }

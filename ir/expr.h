@@ -68,6 +68,7 @@ typedef enum Sugar {
   SUGAR_WITH,      /* {a with f = b} as call C(a, f=b) of the constructor that
                       a has, which is NULL until the types are known */
   SUGAR_WHERE,     /* conditions of an `op`, as assertions, then its body */
+  SUGAR_GRADIENT,  /* with_vjp(f, g) of an `op`, g being its `gradient` */
   SUGAR_DEFAULT, /* a let for a parameter of an inlined function, which the call
                     leaves at its default */
 } Sugar;
@@ -325,6 +326,11 @@ Expr *expr_proj(Arena *a, Span span, const Expr *tuple, int index);
 Var *var_new(Arena *a, const Name *name, Span span, const TypeExpr *annotation);
 /* The variable with its annotation. */
 Span var_span(const Var *var);
+/* The expression that gives the value: the result within all blocks. */
+static inline const Expr *expr_result(const Expr *e) {
+  while (e->kind == EX_BLOCK) e = e->block->result;
+  return e;
+}
 /* Is it a `ref`, a `ref_read` or a `ref_write`? */
 static inline bool expr_is_of_cell(const Expr *e) {
   return e->kind == EX_REF || e->kind == EX_READ || e->kind == EX_WRITE;

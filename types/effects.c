@@ -130,8 +130,7 @@ static Effects body_effects(Search *s, const Expr *e) {
 
 /* What calling the value of an expression can do. */
 static Effects callable(Search *s, const Expr *e) {
-  while (e->kind == EX_BLOCK) e = e->block->result;
-  Effects does = body_effects(s, e);
+  Effects does = body_effects(s, expr_result(e));
   return checks_entry(s, e) ? does | EFFECT_FAIL : does;
 }
 

@@ -328,6 +328,39 @@ static Ty *infer_jvp(Infer *in, const Expr *e, Ty **args) {
   return ty_tuple(in, 2, both);
 }
 
+/* The rule g of with_vjp(f, g) is `wanted`.  Where its text is there, each
+ * adjoint is looked at by itself, so that a message is about one. */
+static void require_rule(Infer *in, const Expr *e, Ty *given, Ty *wanted) {
+  const Expr *f = e->args[0], *g = e->args[1];
+  Ty *found = ty_head(given);
+  bool here = g->kind == EX_FN && found->kind == K_FN && !ty_is_poly(found) &&
+              found->count == wanted->count;
+  if (!here) {
+    require_same(in, given, wanted, argument(in, e, 1));
+    return;
+  }
+  Ty *same = ty_fn(in, wanted->count, wanted->args, found->result);
+  if (!require_same(in, given, same, argument(in, e, 1))) return;
+  const Expr *last = expr_result(g->fn->body);
+  bool own = e->sugar == SUGAR_GRADIENT;
+  Why why = {.kind = WHY_ADJOINT,
+             .name = own ? in->home->item->name : NULL,
+             .sigil = "@",
+             .span = last->span};
+  Ty *parts = ty_head(found->result), *all = wanted->result;
+  if (parts->kind != K_TUPLE || parts->count != all->count) {
+    require_same(in, parts, all, why);
+    return;
+  }
+  for (int i = 0; i < all->count; i++) {
+    Why each = why;
+    each.label = g->fn->params[i]->name;
+    if (last->kind == EX_TUPLE) each.span = expr_result(last->args[i])->span;
+    if (f->kind == EX_FN) each.other = var_span(f->fn->params[i]);
+    require_same(in, parts->args[i], all->args[i], each);
+  }
+}
+
 /*   f : fn(T1, ..., Tn) -> R    g : fn(T1, ..., Tn, R, R') -> (T1', ..., Tn')
  *   -----------------------------------------------------------------------
  *   with_vjp(f, g) : fn(T1, ..., Tn) -> R                                    */
@@ -341,7 +374,7 @@ static Ty *infer_with_vjp(Infer *in, const Expr *e, Ty **args) {
   params[f->count + 1] = primes(in, e, false, 1, &f->result, NULL)->args[0];
   Ty *rule = ty_fn(in, f->count + 2, params,
                    primes(in, e, true, f->count, f->args, NULL));
-  require_same(in, args[1], rule, argument(in, e, 1));
+  require_rule(in, e, args[1], rule);
   return f;
 }
 

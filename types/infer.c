@@ -428,10 +428,10 @@ Ty *infer_fn(Infer *in, const Expr *e, Ty *skeleton, const char *sigil,
     info->named = true;
   }
   /* A message about the result should point at the expression that gives it. */
-  const Expr *last = fn->body;
-  while (last->kind == EX_BLOCK) last = last->block->result;
-  Why why = {
-      .kind = WHY_RESULT, .span = last->span, .name = name, .sigil = sigil};
+  Why why = {.kind = WHY_RESULT,
+             .span = expr_result(fn->body)->span,
+             .name = name,
+             .sigil = sigil};
   if (fn->result) why.other = fn->result->span;
   if (ty_is_poly(ty_head(skeleton->result))) {
     check_poly(in, fn->body, skeleton->result, why);

@@ -102,6 +102,8 @@ typedef enum WhyKind {
   WHY_PATTERN,
   WHY_CALLEE,
   WHY_OPERATOR, /* what an operator's rule gives or asks for */
+  WHY_ADJOINT,  /* what a stated derivative gives; name: the `op`, or NULL;
+                   label: the operand; NULL: the tuple for all */
 } WhyKind;
 
 struct Why {

@@ -51,6 +51,13 @@ static const char *subject(Infer *in, const Why *why) {
     case WHY_PATTERN: return "the pattern does not fit the value";
     case WHY_CALLEE: return "the function called";
     case WHY_OPERATOR: return "the operator's result";
+    case WHY_ADJOINT:
+      return of_name(
+          in, why,
+          why->label
+              ? arena_printf(in->arena, "the adjoint of the operand `%%%s`",
+                             why->label->text)
+              : "the tuple of adjoints");
   }
   return "types do not match";
 }
@@ -60,6 +67,7 @@ static const char *const other_side[] = {
     [WHY_RESULT] = "declared here",   [WHY_BRANCHES] = "the other branch",
     [WHY_ARMS] = "the first arm",     [WHY_ELEMENT] = "the first element",
     [WHY_CELL] = "the cell",          [WHY_OPERATOR] = NULL,
+    [WHY_ADJOINT] = "the operand",
 };
 
 /* A text where a number is wanted. */
@@ -189,6 +197,17 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
     return;
   }
   if (hint_list(d, why, found, wanted)) return;
+  if (nothing && why->kind == WHY_ADJOINT && wanted->kind == K_TENSOR) {
+    diag_hint(d,
+              "`()` is the adjoint of a function or a cell; what has no "
+              "derivative has zeros: zeros_like(%%%s)",
+              why->label->text);
+    return;
+  }
+  if (found->kind == K_TUPLE && found->count == 1 && wanted->kind == K_TENSOR) {
+    diag_hint(d, "a tuple of one part is not that part: x, not (x,)");
+    return;
+  }
   if (wanted->kind == K_TUPLE && wanted->count == 1 && found->kind != K_TUPLE) {
     diag_hint(d, "a tuple of one part has a comma: (x,)");
     return;

@@ -106,7 +106,9 @@ static const Expr *with_derivative(Program *p, Arena *a, const Item *op,
   }
   Expr *form = expr_new(a, EX_IDENT, span);
   form->name = name_of(p->names, "with_vjp");
-  return expr_call(a, span, expr_call(a, span, form, 2, both), n, args);
+  Expr *stated = expr_call(a, span, form, 2, both);
+  stated->sugar = SUGAR_GRADIENT;
+  return expr_call(a, span, stated, n, args);
 }
 
 /* The text's own nodes stay as they were parsed: what is made shares them. */

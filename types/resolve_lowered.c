@@ -79,10 +79,8 @@ static const Fn *known_function(Resolver *r, const Expr *e) {
 }
 
 static bool gives_tuple(const Fn *fn) {
-  const Expr *e = fn->body;
   if (fn->result) return fn->result->kind == TX_TUPLE;
-  while (e->kind == EX_BLOCK) e = e->block->result;
-  return e->kind == EX_TUPLE;
+  return expr_result(fn->body)->kind == EX_TUPLE;
 }
 
 /* The call of function `f`, given its arguments in a tuple. */

@@ -25,6 +25,20 @@ static const Item *find_item(const Unit *u, ItemKind kind, const Name *name) {
   return NULL;
 }
 
+/* What the parameters of a derivative say beyond their names, and where: types
+ * and attributes are the operator's to say.  NULL: nothing. */
+static const char *said_beyond_names(const Fn *rule, Span *at) {
+  for (int i = 0; i < rule->param_count; i++) {
+    const TypeExpr *type = rule->params[i]->annotation;
+    if (!type) continue;
+    *at = type->span;
+    return "a derivative has the types of its operator: write the name alone";
+  }
+  if (rule->attr_count == 0) return NULL;
+  *at = rule->attrs[0].span;
+  return "an operator of a text has no attributes, nor has its derivative";
+}
+
 void operator_check_gradient(Checker *c, const Unit *unit, const Item *item) {
   const Item *op = find_item(unit, ITEM_DEF, item->name);
   const Item *first = find_item(unit, ITEM_GRADIENT, item->name);
@@ -45,8 +59,13 @@ void operator_check_gradient(Checker *c, const Unit *unit, const Item *item) {
     return;
   }
   int wanted = op->expr->fn->param_count + 2;
-  if (item->expr->fn->param_count == wanted) return;
-  Diag *d = diag_error(c->p->diags, E0609, item->name_span,
+  Span at = item->name_span;
+  const char *beyond = said_beyond_names(item->expr->fn, &at);
+  if (!beyond && item->expr->fn->param_count == wanted) return;
+  Diag *d =
+      beyond
+          ? diag_error(c->p->diags, E0609, at, "%s", beyond)
+          : diag_error(c->p->diags, E0609, at,
                        "`@%s` has %d operand%s, and this is a derivative by %d",
                        item->name->text, wanted - 2, wanted == 3 ? "" : "s",
                        item->expr->fn->param_count - 2);
@@ -117,7 +136,9 @@ void operator_add_gradient(Checker *c, Unit *unit, Item *item) {
       item->own ? find_item(unit, ITEM_GRADIENT, item->name) : NULL;
   Arena *a = &unit->arena;
   const Fn *was = item->expr->fn;
-  if (!gradient || gradient->expr->fn->param_count != was->param_count + 2)
+  Span at;
+  if (!gradient || gradient->expr->fn->param_count != was->param_count + 2 ||
+      said_beyond_names(gradient->expr->fn, &at))
     return;
   Expr *e = arena_copy(a, item->expr, sizeof *e);
   Fn *fn = arena_copy(a, was, sizeof *fn);

@@ -33,7 +33,7 @@ void bind_once(Resolver *r, uint32_t first, Var *var) {
   }
   Diag *d = diag_warning(r->p->diags, W0004, var->span,
                          "`%%%s` is bound twice: it means the first one", text);
-  diag_note(d, var_span(before), "the first one is here");
+  diag_note(d, before->span, "the first one is here");
   diag_hint(d, "give it another name, or `%%_` where nothing uses it");
 }
 

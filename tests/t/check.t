@@ -284,6 +284,15 @@ static('def @f[n: Dim](%x: Tensor[(n), float32]) {
 def @g[m: Dim](%y: Tensor[(m, 3), float32]) {
   @f(reshape(%y, newshape=[m * 3])) }', 'names of names are known');
 
+# --- Places -----------------------------------------------------------------
+
+# A derivative's parameter has the type of its operator's, which is elsewhere.
+gives(rly('-e', 'op @f(%x: float32, %w: float32) -> float32 = { %x };
+gradient @f(%a, %a) -> (%y, %g) { (%a, %g) }
+@f(1f, 2f);'), 0, "1f\n",
+      qr/^ +\| {13}--  \^\^\n +\| {13}the first one is here$/m,
+      'of two parameters of one name both are marked, and no more');
+
 # --- Several files ----------------------------------------------------------
 
 # Each file is a program of its own: it does not see the other's names.

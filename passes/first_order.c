@@ -25,6 +25,9 @@
 
 enum { NUMBER_ZERO = 1 << 30 }; /* no entry of a map is NULL */
 
+static const char no_text[] =
+    "the derivative of this cannot be written as text";
+
 /* Notes the first reason for which the derivative stays; gives false. */
 static bool stays(FirstOrder *f, Span at, const char *why) {
   if (!f->stays) f->stays = why, f->stays_at = at;
@@ -142,9 +145,7 @@ static bool add_call(FirstOrder *f, Var *var, const Expr *call) {
   if (!expr_operator(call))
     return stays(f, call->span,
                  "this depends on a parameter and is no operator");
-  if (!has_rule(call))
-    return stays(f, call->span,
-                 "the derivative of this cannot be written as text");
+  if (!has_rule(call)) return stays(f, call->span, no_text);
   VEC_INIT(&o.values, f->p->mem);
   bool ok =
       add_operands(f, &o, call) && add_results(f, var, call, &op.out_count);
@@ -176,7 +177,9 @@ static bool add_binding(FirstOrder *f, const Block *block, int i) {
   if (renames) ptrmap_put(&f->means, b->var, (void *)means);
   if (constant) return true;
   if (renames) ptrmap_put(&f->varies, b->var, f);
-  return renames || (!means && add_call(f, b->var, b->value));
+  if (means && !renames)
+    return stays(f, b->span, "this has another type than its value");
+  return renames || add_call(f, b->var, b->value);
 }
 
 static int renumbered(const FirstOrder *f, int number) {
@@ -274,11 +277,15 @@ static const Expr *gradients(FirstOrder *f, const Derived *d,
                : NULL;
 }
 
-/* The value's tangent, likewise, from those of all parameters. */
+/* The value's tangent, likewise, from those of all parameters; zeros where it
+ * depends on none. */
 static const Expr *tangent(FirstOrder *f, const Derived *d, Var *const *of,
                            Bindings *out) {
   const Expr *more[STRETCH_INPUTS];
   int n = 0;
+  if (!d->tangents.function)
+    return EXPR_APPLY(f->p, f->arena, d->value->span, OP_ZEROS_LIKE, NULL,
+                      d->value);
   for (int i = 0; i < d->params; i++)
     if (is_float_tensor(of[i]->type))
       more[n++] = expr_use(f->arena, d->value->span, of[i]);
@@ -313,17 +320,20 @@ static StretchKey key_of(const FirstOrder *f, int params) {
 /* Does each name of a definition in `e` mean the same in the program?  The
  * program may have a definition of its own by the name of one of the library's.
  */
-static bool may_be_printed(const Program *p, const Expr *e) {
+static bool may_be_printed(FirstOrder *f, const Expr *e) {
   ExprWalk w;
-  bool fits = true;
-  expr_walk_start(&w, p->mem, WALK_ENTER, e);
-  while (fits && expr_walk_next(&w)) {
+  const Global *other = NULL;
+  expr_walk_start(&w, f->p->mem, WALK_ENTER, e);
+  while (!other && expr_walk_next(&w)) {
     if (w.at->kind != EX_GLOBAL) continue;
-    const Global *g = global_of_text(w.at->g.global);
-    fits = scope_global(&p->user, g->name) == g;
+    const Global *g = global_of_text(w.at->g.global),
+                 *named = scope_global(&f->p->user, g->name);
+    if (named != g) other = named;
   }
   expr_walk_end(&w);
-  return fits;
+  return !other || stays(f, other->span,
+                         "the derivative calls the library's function of this "
+                         "name");
 }
 
 /* False: the body is no list of operators. */
@@ -346,14 +356,20 @@ static bool make_sweep(FirstOrder *f, Derived *d) {
                           &d->sweep);
   if (!ok) diags_return(f->p->diags, mark);
   const Global *sweep = ok ? d->sweep.function : NULL;
-  return ok && (!sweep || may_be_printed(f->p, sweep->value));
+  if (!ok) return stays(f, d->value->span, no_text);
+  return !sweep || may_be_printed(f, sweep->value);
 }
 
 static bool make_tangents(FirstOrder *f, Derived *d) {
-  return types_stretch_tangents(f->p, f->arena, &d->stretch,
-                                key_of(f, d->params).varies, &d->tangents) &&
-         d->tangents.function &&
-         may_be_printed(f->p, d->tangents.function->value);
+  StretchTangents *t = &d->tangents;
+  if (!types_stretch_tangents(f->p, f->arena, &d->stretch,
+                              key_of(f, d->params).varies, t))
+    return false;
+  if (t->without)
+    return stays(f,
+                 f->results.data[t->without->first - d->stretch.inputs]->span,
+                 "the tangent of this cannot be written as text");
+  return t->function ? may_be_printed(f, t->function->value) : !t->outs;
 }
 
 /* --- Functions ------------------------------------------------------------ */
@@ -417,7 +433,11 @@ static const Expr *body_of(FirstOrder *f, const Expr *function, const Expr *fn,
   }
   Expr *call = expr_call(f->arena, fn->span, function, n, args);
   call->type = fn->type->kind == TY_FN ? fn->type->result : NULL;
-  if (!call_is_plain(f->p, call, fn)) return NULL;
+  if (!call_is_plain(f->p, call, fn))
+    return stays(f, fn->span,
+                 "a call of this is more than its body: it has attributes or "
+                 "type parameters, or looks at shapes when it runs"),
+           NULL;
   const Expr *body = call_inlined(f->p, f->arena, call, fn);
   return body ? expr_normal_form(f->p, f->arena, body) : NULL;
 }
@@ -462,17 +482,30 @@ static const Expr *grad_written(FirstOrder *f, const Expr *e, const Derived *d,
   return fn_of(f, e->span, e->type, d->params, params, after(f, all, pair));
 }
 
+/* Gives the parameter its argument; false: its shape is looked at when the
+ * program runs. */
+static bool bind_param(FirstOrder *f, Bindings *all, Var *param,
+                       const Expr *argument) {
+  if (types_need_check(argument->type, param->type))
+    return stays(f, argument->span,
+                 "the shape of this is looked at when the program runs");
+  bind_to(all, param, argument);
+  return true;
+}
+
 /* vjp(f, x...): the value, and a function of its adjoint.  That the adjoint has
  * the value's shape is known of a shape that is. */
 static const Expr *vjp_written(FirstOrder *f, const Expr *e, const Derived *d,
                                Var **params, Bindings *all) {
   const Type *type = d->value->type, *fn = e->type->args[1];
   Bindings own;
-  if (!type_is_static(type) || fn->args[0] != type) return NULL;
-  for (int i = 0; i < d->params; i++) {
-    if (types_need_check(e->args[i + 1]->type, params[i]->type)) return NULL;
-    bind_to(all, params[i], e->args[i + 1]);
-  }
+  if (!type_is_static(type) || fn->args[0] != type)
+    return stays(f, d->value->span,
+                 "the adjoint must have the shape of this, which is known only "
+                 "when the program runs"),
+           NULL;
+  for (int i = 0; i < d->params; i++)
+    if (!bind_param(f, all, params[i], e->args[i + 1])) return NULL;
   Var **adjoint = ARENA_ARRAY(f->arena, Var *, 1);
   if (!adjoint) return NULL;
   adjoint[0] = var_of(f, name_of(f->p->names, "g"), e->span, type);
@@ -485,7 +518,7 @@ static const Expr *vjp_written(FirstOrder *f, const Expr *e, const Derived *d,
   return after(f, all, pair_of(f, d->value, back));
 }
 
-/* The fields of a tuple get these names; false: they are of other types. */
+/* The fields of a tuple get these names; false: one cannot. */
 static bool bind_fields(FirstOrder *f, Bindings *all, const Expr *tuple,
                         int count, Var *const *vars) {
   if (tuple->type->kind != TY_TUPLE || tuple->type->count != count)
@@ -493,8 +526,7 @@ static bool bind_fields(FirstOrder *f, Bindings *all, const Expr *tuple,
   if (tuple->kind != EX_TUPLE) tuple = first_order_named(f, all, tuple);
   for (int i = 0; i < count; i++) {
     const Expr *field = field_of(f, tuple, i);
-    if (!field || types_need_check(field->type, vars[i]->type)) return false;
-    bind_to(all, vars[i], field);
+    if (!field || !bind_param(f, all, vars[i], field)) return false;
   }
   return true;
 }
@@ -541,19 +573,21 @@ static const Expr *written(FirstOrder *f, const struct Form *form,
   Derived d;
   Bindings all;
   VEC_INIT(&all, f->p->mem);
-  if (body_is_stretch(f, n, body_of(f, e->args[0], fn, params), &d) &&
-      form->make(f, &d))
+  f->listed = body_is_stretch(f, n, body_of(f, e->args[0], fn, params), &d);
+  if (f->listed && form->make(f, &d))
     made = form->write(f, e, &d, params, &all);
   VEC_DONE(&all);
   return made;
 }
 
 static void say_that_it_stays(const FirstOrder *f, const Expr *e) {
-  Diag *d = diag_warning(
-      f->p->diags, W0008, e->span,
-      "`%s` stays: its function is no list of operators on tensors",
-      expr_operator(e)->name);
-  diag_note(d, f->stays_at, "%s", f->stays);
+  Diag *d = diag_warning(f->p->diags, W0008, e->span,
+                         f->listed ? "`%s` stays as it is"
+                                   : "`%s` stays: its function is no list of "
+                                     "operators on tensors",
+                         expr_operator(e)->name);
+  if (f->stays) diag_note(d, f->stays_at, "%s", f->stays);
+  if (f->listed) return;
   diag_hint(d,
             "Inline, PartialEval and Unroll, before this pass, make many "
             "functions such a list");
@@ -564,7 +598,7 @@ static const Expr *written_or_said(Program *p, Arena *arena,
   FirstOrder f;
   first_order_start(&f, p, arena);
   const Expr *made = written(&f, form, e);
-  if (!made && f.stays) say_that_it_stays(&f, e);
+  if (!made && !mem_exhausted(p->mem)) say_that_it_stays(&f, e);
   first_order_end(&f);
   return made;
 }

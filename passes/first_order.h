@@ -19,6 +19,7 @@ typedef struct FirstOrder {
   VEC(StretchOp) ops;
   const char *stays; /* why the derivative stays as it is; NULL: not known */
   Span stays_at;     /* where the reason is */
+  bool listed;       /* the body is a list of operators */
 } FirstOrder;
 
 /* The expression, a name, a field of one or a constant, by the first name of

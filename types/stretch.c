@@ -811,21 +811,23 @@ static bool add_tangents(Writing *w, const StretchOp *op) {
   return is_diagonal(w, op) && add_diagonals(w, op);
 }
 
-static bool write_tangents(Writing *w, uint32_t varies, uint32_t *outs) {
+static bool write_tangents(Writing *w, uint32_t varies, StretchTangents *out) {
   const Stretch *s = w->s;
   if (!start_sums(w, varies)) return false;
   for (int i = 0; i < s->inputs && i < STRETCH_INPUTS; i++)
     if (varies >> i & 1) w->sums[i].name = numbered(w, "tangent", i);
   for (int i = 0; i < s->op_count; i++)
-    if (!add_tangents(w, &s->ops[i])) return false;
-  *outs = 0;
+    if (!add_tangents(w, &s->ops[i])) {
+      out->without = &s->ops[i];
+      return false;
+    }
   for (int i = 0; i < s->out_count; i++) {
     const Sum *sum = &w->sums[s->outs[i]];
     if (!sum->depends) continue;
-    *outs |= (uint32_t)1 << i;
+    out->outs |= (uint32_t)1 << i;
     VEC_PUSH(&w->given, local(w, sum->name));
   }
-  return *outs && !mem_exhausted(w->p->mem);
+  return out->outs && !mem_exhausted(w->p->mem);
 }
 
 bool types_stretch_tangents(Program *p, Arena *arena, const Stretch *s,
@@ -836,7 +838,7 @@ bool types_stretch_tangents(Program *p, Arena *arena, const Stretch *s,
   Writing w;
   writing_start(&w, p, &unit->arena, s, reads);
   *out = (StretchTangents){.reads = reads};
-  if (reads && write_tangents(&w, varies, &out->outs)) {
+  if (reads && write_tangents(&w, varies, out)) {
     Var **params;
     Fn *fn = fn_of_reads(&w, s->inputs, &params);
     if (fn) add_inputs(&w, fn, params, "tangent", varies);

@@ -85,6 +85,7 @@ typedef struct StretchTangents {
   const Global *function; /* NULL: there is none */
   const bool *reads;
   uint32_t outs;
+  const StretchOp *without; /* the first whose tangents are not written so */
 } StretchTangents;
 
 /* Made where all operators that vary are linear, or element-wise with operands

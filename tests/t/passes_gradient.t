@@ -51,6 +51,9 @@ END
 grad(fn (%x: float32) { stop_gradient(%x) * %x + round(%x) })(2.4f);
 grad(fn (%x: float32) { 3f })(2f);
 grad(fn (%x: float32, %n: int32) { %x })(2f, 3);
+jvp(fn (%x: float32) { stop_gradient(%x) * 2f }, (1f,), (2f,));
+jvp(fn (%x: float32) { [5f, 7f] }, (1f,), (2f,));
+jvp(fn () { 2f }, (), ());
 END
   'a result that is a field of what is named' => <<'END',
 grad(fn (%t: float32) { let %w = (%t * 2f, 1f); %w.0 })(3f);
@@ -108,10 +111,8 @@ like(same('FirstOrderGradient', $_ . ';', 'what stays: ' . $_), qr/\bjvp\(/,
      'FirstOrderGradient: stays')
   for 'jvp(fn (%x: Tensor[(2), float32]) { nn.softmax(%x) }, ([1f, 2f],), '
     . '([1f, 0f],))',
-    'jvp(fn (%x: float32) { stop_gradient(%x) * 2f }, (1f,), (2f,))',
     'jvp(fn (%x: (float32, float32)) { %x.0 * %x.1 }, ((3f, 2f),), '
-    . '((1f, 1f),))',
-    'jvp(fn () { 2f }, (), ())';
+    . '((1f, 1f),))';
 # Each of two equal values adds its own adjoint, which a product with both of
 # them rounds otherwise.
 my $twice = <<'END';
@@ -287,10 +288,26 @@ my %reason = (
   'fn (%x: float32, %n: int32) { sum(nn.pad([%x], pad_width=[[0, %n]])) }' =>
     qr/ -+ the derivative of this cannot be written as text\n/,
   'fn (%x: List[float32]) { 1f }' => qr/this is no tensor of known rank/,
+  'fn (%x: float32, Primitive=1) { %x }' => qr/this is more than its body/,
 );
 like(opt('FirstOrderGradient', "let %g = grad($_);\n")->{err},
      qr/W0008\]: `grad` stays.*$reason{$_}/s, "why $_ stays")
   for sort keys %reason;
+my $four = 'Tensor[(4), float32]';
+my %other = (
+  "def \@f(%x: $four) { jvp(fn (%y: $four) { 2f * max(%y) }, (%x,), (%x,)) }"
+    => qr/ -{7} the tangent of this cannot be written as text\n/,
+  'def @f(%x: Tensor[(?), float32]) { vjp(fn (%y: Tensor[(?), float32]) '
+    . '{ exp(%y) }, %x) }' => qr/ -+ the adjoint must have the shape of this/,
+  'def @f[n: Dim](%x: Tensor[(n), float32]) { '
+    . 'vjp(fn (%y: Tensor[(n), float32]) { exp(%y) }, %x) }'
+    => qr/ -+ the adjoint must have the shape of this/,
+  "def \@f(%x: Tensor[(?), float32]) { vjp(fn (%y: $four) { exp(%y) }, %x) }"
+    => qr/ -- the shape of this is looked at when the program runs\n/,
+);
+like(opt('FirstOrderGradient', "$_\n")->{err},
+     qr/W0008\]: `[vj][jv]p` stays as it is.*$other{$_}/s, "why $_ stays")
+  for sort keys %other;
 # A tuple of tuples of tuples stands for twice as many names each time.
 my $deep = join '', map { my $i = $_ + 1; "let %t$i = (%t$_, %t$_); " } 0 .. 60;
 like(opt('FirstOrderGradient', 'def @f(%z: float32) { grad(fn (%x: float32) { '

@@ -44,8 +44,9 @@ typedef struct Check {
   Host *h;
   rly_session *s;
   const Global *g;
-  const Unit *last; /* of the program itself */
-  FILE *sink;       /* what programs print goes there */
+  const Fn *written; /* as its text has it: g may be a call of that */
+  const Unit *last;  /* of the program itself */
+  FILE *sink;        /* what programs print goes there */
   Point point;
   rly_value *value; /* of the text that was evaluated */
   StrBuf text;      /* that is being made */
@@ -464,7 +465,7 @@ static Verdict check_point(Check *c, int point) {
   c->elements = c->kinks = 0;
   c->refused = false;
   c->largest = 0;
-  bool drawn = point_draw(&c->point, c->h->program->ir, type, c->g->value->fn,
+  bool drawn = point_draw(&c->point, c->h->program->ir, type, c->written,
                           (uint64_t)point + 1, range[0], range[1]);
   size_t n = c->point.slots.len;
   Verdict v = PASSED_OVER;
@@ -633,6 +634,7 @@ static int check_all(Host *h, Check *c, const Narrow *narrow) {
          i++) {
       const Global *g = c->g = item_global(p, &u->items[i]);
       if (!is_chosen(h, &u->items[i], g)) continue;
+      c->written = u->items[i].expr->fn;
       Verdict v = check_function(c);
       if (c->limit || mem_exhausted(p->mem)) break;
       print_verdict(c, g->name->text, v, first);

@@ -89,6 +89,19 @@ like($subtle->{out}, qr/^\@bends: wrong: element 0 of the value/m,
      'one that bends');
 is(scalar(() = $subtle->{out} =~ /rightly: right at \d+ elements, /g), 2,
    '... and both with their derivatives') or diag($subtle->{out});
+# A function of shapes is called at one, and its inputs keep their names.
+my $shapes = rly('gradcheck', spew(scratch('shapes.rly'), <<'END'));
+op @square[s: Shape](%data: Tensor[s, float32]) -> Tensor[s, float32] = {
+  %data * %data
+};
+gradient @square(%x) -> (%y, %g) { %g * %x }
+def @called[s: Shape](%x: Tensor[s, float32], %f: fn(float32) -> float32)
+    -> Tensor[s, float32] { %x }
+END
+like($shapes->{out}, qr/^\@square: wrong: at %data\[0, 0\]: /m,
+     'the input of a function of shapes by its name');
+like($shapes->{out}, qr/^\@called: passed over: `%f` is a function/m,
+     '... where none is drawn, too');
 is(rly('gradcheck')->{status}, 1, 'without a file');
 my $narrow = spew(scratch('narrow.rly'), <<'END');
 def @bits(%x: Tensor[(3), float32]) {

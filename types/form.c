@@ -146,6 +146,24 @@ static bool is_gradient(const Expr *e) {
          e->call.callee->op == OP_GRAD;
 }
 
+/* The expression that gives the result of the function; NULL: its text is not
+ * there. */
+static const Expr *result_of(const Expr *f) {
+  const Global *g = f->kind == EX_GLOBAL ? f->g.global : NULL;
+  if (g) f = g->definition ? g->definition->value : g->value;
+  return f && f->kind == EX_FN ? expr_result(f->fn->body) : NULL;
+}
+
+/* The way out where a result is no tensor. */
+static void hint_no_scalar(Infer *in, Diag *d, const Expr *f, Ty *t) {
+  const Expr *result = result_of(f);
+  if (result && hint_semicolon(in, d, t, result->span)) return;
+  if (t->kind == K_TUPLE && t->count == 0)
+    diag_hint(d, "the last expression of a function is its value");
+  else if (holds_state(t)) hint_inside(d, t);
+  else diag_hint(d, "vjp(f, x...) takes any result");
+}
+
 /* False after a report. */
 static bool check_scalar(Infer *in, Constraint *c, Ty *t) {
   bool fits =
@@ -160,7 +178,7 @@ static bool check_scalar(Infer *in, Constraint *c, Ty *t) {
     diag_hint(d,
               "for a second derivative choose one of the first: "
               "grad(fn (%%x) { grad(f)(%%x).1.0 })");
-  else if (t->kind != K_TENSOR) diag_hint(d, "vjp(f, x...) takes any result");
+  else if (t->kind != K_TENSOR) hint_no_scalar(in, d, c->e->args[0], t);
   else if (dtype_is_float((DType)t->dtype))
     diag_hint(d,
               "sum or average it: sum(...), mean(...); or take vjp, which "

@@ -502,6 +502,9 @@ void report_stuck(Infer *in, Constraint *c);
 /* Hints how to get at what is inside a value of `t`; false when there is no
  * way that is worth a hint. */
 bool hint_inside(Diag *d, Ty *t);
+/* That a `;` after the expression at `span` makes the value `()`; false: there
+ * is none, or another value was found. */
+bool hint_semicolon(Infer *in, Diag *d, const Ty *found, Span span);
 /* Hints that a type has to be written: that of a variable ("%") or a global
  * ("@").  The example is what is known of it (NULL: nothing), with int32 for
  * the rest. */

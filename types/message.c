@@ -148,6 +148,15 @@ static bool ends_in_semicolon(Infer *in, Span span) {
   return len > 0 && *text == ';';
 }
 
+bool hint_semicolon(Infer *in, Diag *d, const Ty *found, Span span) {
+  bool nothing = found->kind == K_TUPLE && found->count == 0;
+  if (!nothing || !ends_in_semicolon(in, span)) return false;
+  diag_hint(d,
+            "a `;` after the last expression makes the value `()`: leave it "
+            "out");
+  return true;
+}
+
 /* The remedy where a bool scalar is wanted. */
 static bool hint_truth(Diag *d, const Why *why, const Ty *found) {
   bool logical = why->kind == WHY_LOGICAL;
@@ -189,15 +198,10 @@ static void hint_remedy(Infer *in, Diag *d, const Why *why) {
     diag_hint(d, "a cell is made by let %%r = ref(1);");
     return;
   }
-  bool nothing = found->kind == K_TUPLE && found->count == 0;
-  if (nothing && ends_in_semicolon(in, why->span)) {
-    diag_hint(d,
-              "a `;` after the last expression makes the value `()`: "
-              "leave it out");
-    return;
-  }
+  if (hint_semicolon(in, d, found, why->span)) return;
   if (hint_list(d, why, found, wanted)) return;
-  if (nothing && why->kind == WHY_ADJOINT && wanted->kind == K_TENSOR) {
+  if (why->kind == WHY_ADJOINT && found->kind == K_TUPLE && found->count == 0 &&
+      wanted->kind == K_TENSOR) {
     diag_hint(d,
               "`()` is the adjoint of a function or a cell; what has no "
               "derivative has zeros: zeros_like(%%%s)",

@@ -83,23 +83,26 @@ static void look_in_adt(Infer *in, const Adt *first, Inside *found) {
   ptrmap_done(&look.seen);
 }
 
-static void look_inside(Infer *in, Ty *t, Inside *found) {
+/* A value of a data type need not hold what its type may: `adts` says whether
+ * these count. */
+static void look_inside(Infer *in, Ty *t, bool adts, Inside *found) {
   t = ty_head(t);
-  bool whole = t->kind == K_TUPLE || t->kind == K_ADT;
+  bool whole = t->kind == K_TUPLE || (adts && t->kind == K_ADT);
   if (!whole || found->what || !infer_enter(in)) return;
   for (int i = 0; i < t->count; i++) {
     const Ty *part = ty_head(t->args[i]);
     if (holds_state(part)) note_inside(found, NULL, i, part->kind == K_FN);
-    look_inside(in, t->args[i], found);
+    look_inside(in, t->args[i], adts, found);
   }
   if (t->kind == K_ADT) look_in_adt(in, t->adt, found);
   in->depth--;
 }
 
-/* False after a report: no gradient of an argument of this type. */
+/* False after a report: no gradient of an argument of this type, or no tangent
+ * of a result. */
 static bool check_inside(Infer *in, const Constraint *c, Ty *t) {
   Inside found = {NULL, NULL, 0};
-  look_inside(in, t, &found);
+  look_inside(in, t, c->inputs, &found);
   if (!found.what) return true;
   const char *label = NULL;
   if (found.ctor && found.ctor->labels && found.ctor->labels[found.index].name)
@@ -109,14 +112,16 @@ static bool check_inside(Infer *in, const Constraint *c, Ty *t) {
                          ? arena_printf(in->arena, "field %d of `%s`",
                                         found.index, found.ctor->name->text)
                          : arena_printf(in->arena, "part %d", found.index);
-  Diag *d = diag_error(in->p->diags, E0218, c->e->args[0]->span,
-                       "`%s` has no gradient for %s, %s in an argument of "
-                       "type %s",
-                       c->op->name, part, found.what, ty_text(in, t));
+  Diag *d =
+      diag_error(in->p->diags, c->inputs ? E0218 : E0217, c->e->args[0]->span,
+                 "`%s` has no %s for %s, %s in %s of type %s", c->op->name,
+                 c->inputs ? "gradient" : "tangent", part, found.what,
+                 c->inputs ? "an argument" : "a result", ty_text(in, t));
   if (found.ctor) diag_note(d, found.ctor->span, "it is declared here");
-  diag_hint(d,
-            "make it an argument of its own, whose gradient is (), or "
-            "capture it");
+  diag_hint(d, c->inputs
+                   ? "make it an argument of its own, whose gradient is (), or "
+                     "capture it"
+                   : "leave it out of the result");
   return false;
 }
 
@@ -206,7 +211,8 @@ void run_form_of(Infer *in, Constraint *c) {
     }
     Ty *to = ty_head(c->result->args[i]);
     if (to->kind != K_META) continue;
-    if (c->inputs && !check_inside(in, c, t)) {
+    bool tangent = c->op->special == SPECIAL_JVP;
+    if ((c->inputs || tangent) && !check_inside(in, c, t)) {
       c->gone = true;
       require_flow(in, in->error, to,
                    (Why){.kind = WHY_OPERATOR, .span = c->span});

@@ -91,36 +91,17 @@ rly_value *rly_value_of_dlpack(rly_session *s, struct DLManagedTensor *t,
   return v;
 }
 
-/* Is it row-major?  An axis of one element may have any stride, and so may all
- * axes where there is no element. */
-static bool is_row_major(const rly_array *a) {
-  int64_t step = 1;
-  for (int i = 0; i < a->rank; i++)
-    if (a->shape[i] <= 0) return true;
-  for (int i = a->rank - 1; a->strided && i >= 0; step *= a->shape[i], i--)
-    if (a->shape[i] > 1 && a->strides[i] != step) return false;
-  return true;
-}
-
-/* The elements of a strided one, in a buffer of the context. */
-static rly_tensor *gathered(rly_context *cx, const rly_array *a) {
-  Tensor given;
-  if (!tensor_sensible_for("rly_tensor_of_dlpack", a->dtype, a->rank, a->shape,
-                           a->strided ? a->strides : NULL, a->data, &given))
-    return NULL;
-  return tensor_handle(cx, &given);
-}
-
 rly_tensor *rly_tensor_of_dlpack(rly_context *cx, struct DLManagedTensor *t,
                                  bool copied) {
   rly_array a;
-  if (!require(cx, "the context is NULL") || !read_dlpack(__func__, t, &a))
+  Tensor given;
+  if (!require(cx, "the context is NULL") || !read_dlpack(__func__, t, &a) ||
+      !tensor_sensible(a.dtype, a.rank, a.shape, a.strided ? a.strides : NULL,
+                       a.data, &given))
     return NULL;
-  if (!copied && is_row_major(&a) && is_aligned(&a))
+  if (!copied && tensor_is_contiguous(&given) && is_aligned(&a))
     return rly_tensor_borrow(cx, a.dtype, a.rank, a.shape, a.data, delete, t);
-  rly_tensor *made = is_row_major(&a)
-                         ? rly_tensor_new(cx, a.dtype, a.rank, a.shape, a.data)
-                         : gathered(cx, &a);
+  rly_tensor *made = tensor_copy_handle(cx, &given);
   if (made) delete (t);
   return made;
 }

@@ -337,6 +337,8 @@ void tensor_release_buffer(rly_context *cx, Buffer *b);
 /* A handle on a tensor's elements, or on a row-major copy of them when the
  * tensor is not contiguous; NULL when memory runs out. */
 rly_tensor *tensor_handle(rly_context *cx, const Tensor *t);
+/* A handle on a row-major copy of its elements; NULL likewise. */
+rly_tensor *tensor_copy_handle(rly_context *cx, const Tensor *t);
 
 /* --- state.c ------------------------------------------------------------ */
 

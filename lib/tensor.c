@@ -111,16 +111,18 @@ static rly_tensor *handle_new(rly_context *cx, DType dtype, int rank,
   return b ? handle_take(cx, dtype, rank, shape, b->data, b) : NULL;
 }
 
-rly_tensor *tensor_handle(rly_context *cx, const Tensor *t) {
-  if (tensor_is_contiguous(t)) {
-    buffer_keep(t->buffer);
-    return handle_take(cx, (DType)t->dtype, t->rank, t->shape, t->data,
-                       t->buffer);
-  }
+rly_tensor *tensor_copy_handle(rly_context *cx, const Tensor *t) {
   rly_tensor *copy =
       handle_new(cx, (DType)t->dtype, t->rank, t->shape, tensor_bytes(t));
   if (copy) tensor_copy_into(&copy->tensor, t);
   return copy;
+}
+
+rly_tensor *tensor_handle(rly_context *cx, const Tensor *t) {
+  if (!tensor_is_contiguous(t)) return tensor_copy_handle(cx, t);
+  buffer_keep(t->buffer);
+  return handle_take(cx, (DType)t->dtype, t->rank, t->shape, t->data,
+                     t->buffer);
 }
 
 rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
@@ -129,10 +131,7 @@ rly_tensor *rly_tensor_new(rly_context *cx, const char *dtype, int rank,
   if (!require(cx, "the context is NULL") ||
       !tensor_sensible(dtype, rank, shape, NULL, elements, &given))
     return NULL;
-  size_t bytes = tensor_bytes(&given);
-  rly_tensor *t = handle_new(cx, (DType)given.dtype, rank, shape, bytes);
-  if (t && bytes) memcpy(t->tensor.data, elements, bytes);
-  return t;
+  return tensor_copy_handle(cx, &given);
 }
 
 /* The elements must lie where a dtype may (alignment).  `release` is set last:

@@ -151,6 +151,10 @@ static void test_refused(void **state) {
   int64_t large[] = {INT64_MAX, 3}, far[] = {INT64_MAX, 1}, minus[] = {-1, 3};
   t = matrix(data, NULL), t.shape = large;
   assert_refused(&h, t, "too many elements");
+  int64_t wide[] = {(int64_t)1 << 32, (int64_t)1 << 32, 2};
+  int64_t apart[] = {(int64_t)1 << 33, 2, 1}; /* their product overflows */
+  t = matrix(data, apart), t.ndim = 3, t.shape = wide;
+  assert_refused(&h, t, "too many elements");
   t = matrix(data, NULL), t.shape = minus;
   assert_refused(&h, t, "negative dimension");
   t = matrix(data, far);

@@ -373,7 +373,9 @@ typedef struct rly_operator {
    * the signature leaves open (`?`); NULL where there are none.  The dimensions
    * of several results follow one another in `shape`. */
   bool (*shape)(void *data, rly_operator_call *call, int64_t *shape);
-  /* Computes the results.  False: it failed (rly_operator_fail), or stopped. */
+  /* Computes the results.  False: it failed (rly_operator_fail), or stopped. An
+   * element that is none of its dtype (a bool is 0 or 1) fails the call, too.
+   */
   bool (*run)(void *data, rly_operator_call *call);
   /* Called once when the program goes that the operator was added to; or
    * NULL. */

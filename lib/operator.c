@@ -136,12 +136,29 @@ static bool make_results(Calling *c, Tensor **outs) {
   return true;
 }
 
+/* Kernels rely on bools being 0 or 1, and on int4 being -8 to 7. */
+static bool results_are_valid(Calling *c, Tensor *const *outs) {
+  OpCall *of = c->of;
+  for (int i = 0; i < c->call.result_count; i++) {
+    const Tensor *t = outs[i];
+    DType dtype = (DType)t->dtype;
+    if (!elements_are_valid(of->heap->stop, dtype, t->data, tensor_bytes(t)))
+      return !op_stopped(of) &&
+             rly_operator_fail(
+                 &c->call,
+                 arena_printf(of->arena, "an element of its result is no %s",
+                              dtype_name(dtype)));
+  }
+  return true;
+}
+
 static bool run(Calling *c) {
   OpCall *of = c->of;
   Tensor *outs[RESULTS_MAX] = {0};
   if (!find_shapes(c)) return false;
   bool made = make_results(c, outs);
-  bool done = made && c->op->is.run(c->op->is.data, &c->call) && !c->failed;
+  bool done = made && c->op->is.run(c->op->is.data, &c->call) && !c->failed &&
+              results_are_valid(c, outs);
   if (made && !done && !c->failed && !op_stopped(of))
     rly_operator_fail(&c->call, NULL);
   for (int i = 0; i < c->call.result_count; i++)

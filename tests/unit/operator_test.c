@@ -39,6 +39,13 @@ static bool give_up(void *data, rly_operator_call *call) {
   return false;
 }
 
+/* Writes 7, which no bool is. */
+static bool write_seven(void *data, rly_operator_call *call) {
+  (void)data;
+  *(int8_t *)call->results[call->result_count - 1].data = 7;
+  return true;
+}
+
 static void release(void *data) { ((Seen *)data)->released++; }
 
 static const char copy_of[] =
@@ -88,17 +95,23 @@ static void test_failures(void **state) {
   assert_int_equal(add(p, "op @no(%x: int32) -> int32", NULL, refuse), RLY_OK);
   assert_int_equal(add(p, "op @lie(%x: int32) -> int32", NULL, lie), RLY_OK);
   assert_int_equal(add(p, "op @up(%x: int32) -> int32", NULL, give_up), RLY_OK);
+  assert_int_equal(
+      add(p, "op @so(%x: int32) -> (int4, bool)", NULL, write_seven), RLY_OK);
+  assert_int_equal(add(p, "op @four(%x: int32) -> int4", NULL, write_seven),
+                   RLY_OK);
   const char *text =
       "def @f() { @no(1) } def @g() { @lie(1) } "
-      "def @h() { @up(1) } def @i() { grad(fn (%x: float32) { "
+      "def @h() { @up(1) } def @i() { if (@so(1).1) { 1 } else { 2 } } "
+      "def @j() { assert(@four(1) == 7i4); 1 } "
+      "def @k() { grad(fn (%x: float32) { "
       "cast(@no(cast(%x, dtype=\"int32\")), dtype=\"float32\") "
       "})(1f) }";
   assert_int_equal(rly_program_add_text(p, "test", text, strlen(text), 0),
                    RLY_OK);
   rly_session *s = rly_session_new(p, NULL);
-  const char *said[] = {"`@no`: it refuses", "`@lie`: it lies",
-                        "`@up`: failed"};
-  for (int i = 0; i < 3; i++) {
+  const char *said[] = {"`@no`: it refuses", "`@lie`: it lies", "`@up`: failed",
+                        "`@so`: an element of its result is no bool"};
+  for (int i = 0; i < 4; i++) {
     rly_value *v = NULL;
     char name[2] = {(char)('f' + i), 0};
     assert_int_equal(rly_session_call(s, name, 0, NULL, &v), RLY_RUNTIME);
@@ -109,6 +122,9 @@ static void test_failures(void **state) {
     rly_text_free(cx, text_of);
     rly_session_diagnostics_clear(s);
   }
+  rly_value *seven;
+  assert_int_equal(rly_session_call(s, "j", 0, NULL, &seven), RLY_OK);
+  rly_value_free(seven);
   rly_session_free(s);
   rly_program_free(p);
   rly_context_free(cx);

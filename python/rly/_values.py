@@ -38,6 +38,7 @@ RANGES = {dtype: (np.iinfo(dtype).min, np.iinfo(dtype).max)
           for dtype in DTYPES.values() if dtype.kind in "iu"}
 NAMES = {dtype: ffi.new("char[]", name.encode())
          for name, dtype in DTYPES.items() if not name.endswith("int4")}
+NUMBERS = (int, float, np.number, np.bool_)
 RANK_MOST = 8  # as rly_array says
 
 _by_chars: dict[object, np.dtype] = {}
@@ -252,13 +253,16 @@ def fit_number(value, dtype):
     given = np.asarray(value)
     if dtype is None or given.dtype == dtype:
         return given
-    big = given.dtype == object  # integers beyond 64 bits, if numbers at all
-    fits = (all(isinstance(x, int) for x in given.flat) if big
+    if given.dtype.kind == "f" and dtype.kind in "iu":
+        # Of a list of numbers numpy may have rounded integers.
+        given = np.asarray(value, object)
+    big = given.dtype == object  # or integers beyond 64 bits, if numbers at all
+    fits = (all(isinstance(x, NUMBERS) for x in given.flat) if big
             else given.dtype.kind in "biuf")
     try:
         with np.errstate(all="ignore"):
             made = given.astype(dtype) if fits else given
-    except OverflowError:
+    except (OverflowError, ValueError):  # of infinity; of NaN
         fits = False
     if fits and dtype.kind == "f":
         fits = not (~np.isfinite(made) & (big or np.isfinite(given))).any()

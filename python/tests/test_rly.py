@@ -94,6 +94,33 @@ def test_numbers(dtype, number, becomes):
             assert found == becomes and found.dtype == dtype
 
 
+# What numpy would make of such a list are floats, which have not all integers.
+@pytest.mark.parametrize("dtype, numbers", [
+    ("uint64", [2**63 + 1, 5]), ("uint64", [np.uint64(2**64 - 1), 5]),
+    ("int64", [2**53 + 1, 0.0]), ("int64", [2**53 + 1, np.float32(2)])])
+def test_lists_of_integers(dtype, numbers):
+    p = rly.Program()
+
+    @p.operator(f"op @given(%x: int32) -> Tensor[(2), {dtype}]")
+    def given(_):
+        return numbers
+    p.add(f"""
+        def @plain(%x: Tensor[(2), {dtype}]) {{ %x }}
+        let @cell = ref([cast(0, dtype="{dtype}"), cast(0, dtype="{dtype}")]);
+        param @p: Tensor[(2), {dtype}];
+        def @bound() {{ @p }}
+        def @computed() {{ @given(1) }}
+    """)
+    cells = p.session_of_its_own.state
+    cells["@cell"] = numbers
+    for found in (p.plain(numbers), cells["@cell"], p.bind(p=numbers).bound(),
+                  p.computed()):
+        assert found.tolist() == numbers and found.dtype == dtype
+    for wrong in [2**53 + 1, 0.5], [2**53 + 1, np.nan], [2**64, np.inf]:
+        with pytest.raises(TypeError, match=f"no {dtype}"):
+            p.plain(wrong)
+
+
 def test_tuples_and_lists():
     p = rly.program("""
         def @swap(%p: (int32, (float32, bool))) { (%p.1, %p.0) }

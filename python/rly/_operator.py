@@ -208,7 +208,8 @@ def closure_of(session, function, t):
     maker, number = closure_maker(session, t), next(_numbers)
     place = np.array([number], "int64").view(Place)
     place.function, _places[number] = function, place
-    given = values.checked(session, values.array_to_c(session, place, False))
+    given = values.checked(session, values.array_to_c(
+        session, place, values.name_of(place), False))
     out = ffi.new("rly_value **")
     session.check(lib.rly_session_call_function(session.handle, maker, 1,
                                                 [given], out))

@@ -259,10 +259,9 @@ class Program:
                                                  path_of(params)))
             params = {}
         for name, value in {**(params or {}), **named}.items():
-            chars, dtype = chars_of(name), self._param_dtype(name)
-            array = (value if values.is_foreign(value)
-                     else values.fit_array(value, dtype))
-            tensor = values.tensor_to_c(self.context, array, copy)
+            chars = chars_of(name)
+            tensor = values.tensor_to_c(self.context, value,
+                                        self._param_dtype(name), copy)
             status = lib.rly_program_bind_param(self.handle, chars,
                                                 tensor)
             lib.rly_tensor_free(tensor)
@@ -270,10 +269,12 @@ class Program:
         return self
 
     def _param_dtype(self, name):
-        for param in self.params:
-            if param["name"] == name and param["dtype"] in values.DTYPES:
-                return values.DTYPES[param["dtype"]]
-        return None
+        """As the library calls it; NULL: it is no tensor's, or no param's."""
+        p = self.handle
+        for i in range(lib.rly_program_param_count(p)):
+            if text_of(lib.rly_program_param_name(p, i)) == name:
+                return lib.rly_type_dtype(lib.rly_program_param_type(p, i))
+        return NULL
 
     @property
     def params(self):

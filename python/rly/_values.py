@@ -319,14 +319,16 @@ def check_rank(array):
                          f"tensor has at most {RANK_MOST}")
 
 
-def tensor_to_c(context, array, copy=True):
-    """An rly_tensor of the array, which the caller frees."""
-    if is_foreign(array):
-        return _dlpack.take(array, lambda managed: lib.rly_tensor_of_dlpack(
+def tensor_to_c(context, value, dtype, copy=True):
+    """An rly_tensor of what is given where the dtype is wanted (a name of the
+    library's; NULL: any); the caller frees it."""
+    if is_foreign(value):
+        return _dlpack.take(value, lambda managed: lib.rly_tensor_of_dlpack(
             context, managed, copy))
+    array = fit_array(value, dtype_of(dtype) if dtype else None)
     array = np.asarray(array, order="C")
     check_rank(array)
-    name, shape = name_of(array), array.shape or ffi.NULL
+    name, shape = dtype or name_of(array), array.shape or ffi.NULL
     data = elements_of(array)
     if copy or not array.size:
         tensor = lib.rly_tensor_new(context, name, array.ndim, shape, data)
@@ -355,9 +357,10 @@ def set_strided(a, array):
     return array
 
 
-def array_to_c(session, array, copy):
+def array_to_c(session, array, dtype, copy):
+    """A handle on a value of the array, as the library calls its dtype: one of
+    int8 may hold an int4."""
     a = ffi.new("rly_array *")
-    dtype = name_of(array)
     check_rank(array)
     array = set_strided(a, array)
     a.dtype, a.rank, a.shape[0:array.ndim] = dtype, array.ndim, array.shape
@@ -441,8 +444,9 @@ def to_c(session, t, value, copy=True):
             value, lambda managed: lib.rly_value_of_dlpack(
                 session.handle, managed, copy)))
     if kind == lib.RLY_TENSOR:
-        array = fit_array(value, dtype_of(lib.rly_type_dtype(t)))
-        return checked(session, array_to_c(session, array, copy))
+        dtype = lib.rly_type_dtype(t)
+        array = fit_array(value, dtype_of(dtype))
+        return checked(session, array_to_c(session, array, dtype, copy))
     if kind == lib.RLY_TUPLE:
         return tuple_to_c(session, t, value, copy)
     if kind == lib.RLY_CONSTRUCTOR:

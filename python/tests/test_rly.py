@@ -121,6 +121,41 @@ def test_lists_of_integers(dtype, numbers):
             p.plain(wrong)
 
 
+# They take a byte each, as numpy's int8, and are no int8 of rly's.
+@pytest.mark.parametrize("dtype, wrong", [("int4", 8), ("uint4", 16)])
+def test_four_bits(dtype, wrong):
+    p = rly.Program()
+    given = [1, 7]
+
+    @p.operator(f"op @given(%x: int32) -> Tensor[(2), {dtype}]")
+    def operator(_):
+        return given
+    p.add(f"""
+        def @plain(%x: Tensor[(2), {dtype}]) {{ %x }}
+        def @inside(%x: (Tensor[(2), {dtype}], int32)) {{ %x.0 }}
+        def @listed(%x: List[{dtype}]) {{ %x }}
+        let @cell = ref([cast(0, dtype="{dtype}"), cast(0, dtype="{dtype}")]);
+        param @p: Tensor[(2), {dtype}];
+        def @bound() {{ @p }}
+        def @computed() {{ @given(1) }}
+    """)
+    cells = p.session_of_its_own.state
+
+    def through_cell(x):
+        cells["@cell"] = x
+        return cells["@cell"]
+    ways = (p.plain, lambda x: p.inside((x, 1)), p.listed, through_cell,
+            lambda x: p.bind(p=x).bound())
+    for way in ways:
+        assert list(way(given)) == given
+        with pytest.raises(rly.Error, match="none of the dtype"):
+            way([1, wrong])
+    assert p.computed().tolist() == given
+    given[1] = wrong
+    with pytest.raises(rly.RunError, match=f"an element .* is no {dtype}"):
+        p.computed()
+
+
 def test_tuples_and_lists():
     p = rly.program("""
         def @swap(%p: (int32, (float32, bool))) { (%p.1, %p.0) }

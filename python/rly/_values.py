@@ -283,6 +283,9 @@ def fit_array(value, dtype):
             return np.array(value, dtype)
     if value is None:  # which numpy makes a NaN
         raise TypeError(f"None is no {dtype or 'tensor'}")
+    if np.ma.is_masked(value):
+        raise TypeError("an array with masked elements is given, which rly has "
+                        "not: fill them (numpy.ma.filled)")
     given = np.from_dlpack(value) if is_foreign(value) else value
     if not isinstance(given, np.ndarray) or not given.ndim:
         return fit_number(given, dtype)

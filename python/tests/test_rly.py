@@ -156,6 +156,19 @@ def test_four_bits(dtype, wrong):
         p.computed()
 
 
+def test_masked_arrays():
+    p = rly.program("""
+        def @f(%x: Tensor[(?), float32]) { %x }
+        param @p: Tensor[(?), float32];
+        def @bound() { @p }""")
+    masked = np.ma.masked_equal(np.array([1, 2], F32), 2)
+    for way in p.f, lambda x: p.bind(p=x):
+        with pytest.raises(TypeError, match="masked elements"):
+            way(masked)
+    assert p.f(masked.filled(0)).tolist() == [1, 0]
+    assert p.f(np.ma.masked_equal(np.array([1, 2], F32), 3)).tolist() == [1, 2]
+
+
 def test_tuples_and_lists():
     p = rly.program("""
         def @swap(%p: (int32, (float32, bool))) { (%p.1, %p.0) }

@@ -5,6 +5,7 @@
  * served in the order in which they come, so nothing is left to cancel. */
 #include "server/server.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -382,9 +383,30 @@ static bool take_message(Server *s, json_t *message) {
   return true;
 }
 
+/* Is this the escape of a surrogate, `\uD83D`, whose second digit is one of
+ * these? */
+static bool is_surrogate(const char *at, size_t len, const char *seconds) {
+  return len >= 6 && at[0] == '\\' && at[1] == 'u' &&
+         (at[2] == 'd' || at[2] == 'D') && at[3] && strchr(seconds, at[3]) &&
+         isxdigit((unsigned char)at[4]) && isxdigit((unsigned char)at[5]);
+}
+
+/* Editors whose texts are UTF-16 may send a surrogate without its other half,
+ * which JSON can say and UTF-8 cannot.  U+FFFD stands for it, as it will in the
+ * file: one code unit as well, so that places in the text stay the editor's. */
+static void replace_lone_surrogates(char *text, size_t len) {
+  for (size_t i = 0, n; i < len; i += n) {
+    bool high = is_surrogate(text + i, len - i, "89abAB");
+    bool low = is_surrogate(text + i, len - i, "cdefCDEF");
+    bool pair = high && is_surrogate(text + i + 6, len - i - 6, "cdefCDEF");
+    n = pair ? 12 : high || low ? 6 : text[i] == '\\' ? 2 : 1;
+    if (n == 6) memcpy(text + i, "\\ufffd", 6);
+  }
+}
+
 /* jansson allocates by itself, so the memory that it will need is counted
  * before it parses. */
-static bool take_text(Server *s, const char *text, size_t len) {
+static bool take_text(Server *s, char *text, size_t len) {
   Failure f = {0};
   json_error_t error;
   size_t size = json_tree_size(text, len);
@@ -392,6 +414,7 @@ static bool take_text(Server *s, const char *text, size_t len) {
     fail(&f, FAIL_REQUEST, "the message exceeds the limit of memory");
     return answer_failure(s, json_null(), &f);
   }
+  replace_lone_surrogates(text, len);
   json_t *message = json_loadb(text, len, JSON_ALLOW_NUL, &error);
   bool sent;
   if (message) {
@@ -407,7 +430,7 @@ static bool take_text(Server *s, const char *text, size_t len) {
 
 /* False when the conversation is over. */
 static bool converse(Server *s) {
-  const char *text;
+  char *text;
   size_t len;
   Failure f = {0};
   switch (wire_read(&s->wire, &text, &len)) {

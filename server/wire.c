@@ -76,7 +76,7 @@ static WireRead skip(Wire *w, size_t left) {
   return WIRE_SKIPPED;
 }
 
-WireRead wire_read(Wire *w, const char **text, size_t *len) {
+WireRead wire_read(Wire *w, char **text, size_t *len) {
   const char *end = NULL;
   if (w->taken) drop(w, w->taken);
   w->taken = 0;
@@ -98,7 +98,7 @@ WireRead wire_read(Wire *w, const char **text, size_t *len) {
     return skip(w, *len - had - n);
   }
   w->taken = *len;
-  *text = strbuf_text(&w->read);
+  *text = w->read.data;
   return WIRE_MESSAGE;
 }
 

@@ -19,8 +19,9 @@ typedef enum WireRead {
 
 void wire_init(Wire *w, Mem *mem, int in, int out);
 void wire_done(Wire *w);
-/* The next message, which stays where it is until the next call. */
-WireRead wire_read(Wire *w, const char **text, size_t *len);
+/* The next message, which stays where it is until the next call; the caller may
+ * write to it. */
+WireRead wire_read(Wire *w, char **text, size_t *len);
 /* Has the beginning of another message come? */
 bool wire_has_more(const Wire *w);
 /* False: nobody reads any more. */

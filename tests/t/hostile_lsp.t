@@ -80,7 +80,7 @@ my @messages = (
   ['JSON that ends', '{"id":7,', -32700, 'is no JSON'],
   ['two values', '{} {}', -32700, 'is no JSON'],
   ['bytes that are no UTF-8', "{\"id\":7,\"method\":\"\xFF\"}", -32700, 'JSON'],
-  ['half a surrogate', '{"id":7,"method":"\ud800"}', -32700, 'JSON'],
+  ['half a surrogate', '{"id":7,"method":"\ud800"}', -32601, 'no method'],
   ['lists that nest', '[' x 1000000, -32700, 'is no JSON'],
   ['objects that nest', '{"a":' x 1000000, -32600, 'the limit of memory'],
   ['a list that nests less', '[' x 2000 . ']' x 2000, -32600, $object],
@@ -187,6 +187,28 @@ change([{text => '', range => {start => {line => 8, character => 0},
                                end => {line => 9, character => 9}}}]);
 like(hover()->{result}{contents}{value}, qr/%x : float32/,
      'a change after the end is one at the end');
+
+# Half a surrogate is one code unit of the editor's text, and of the server's.
+for (['high', '\ud83d', 1], ['low', '\uDE00', 1], ['turned', '\ude00\ud83d', 2],
+     ['beside a pair', '\ud83d\ud83d\ude00', 3],
+     ['behind a backslash', '\\\\\ud83d', 2],
+     ['of six letters', '\\\\ud83d', 6]) {
+  my ($name, $half, $units) = @$_;
+  $c->open_text('good.rly', "/* */ $good");
+  $c->send_body(<<"END");
+{"method": "textDocument/didChange", "params": {"textDocument": {"uri": "$uri",
+ "version": 2}, "contentChanges": [{"text": "$half", "range":
+ {"start": {"line": 0, "character": 2}, "end": {"line": 0, "character": 3}}}]}}
+END
+  change([{text => '%zz', range => {
+      start => {line => 0, character => 9 + $units},
+      end => {line => 0, character => 11 + $units}}}]);
+  my $found = $c->call('textDocument/hover', Lsp->document('good.rly'),
+                       position => {line => 0, character => 10 + $units});
+  like($found->{result}{contents}{value}, qr/%zz : float32/,
+       "a surrogate $name: the text is the editor's");
+}
+$c->open_text('good.rly', $good);
 
 $c->tell($_->[0], @{$_->[1]}) for
     ['$/cancelRequest', [id => 12345]], ['$/cancelRequest', []],

@@ -53,6 +53,28 @@ static const Onnx__FunctionProto *function_of(Import *im,
 
 static bool emit_node(Import *im, const Onnx__NodeProto *n);
 
+/* The names of the values that a graph or a function has so far: a graph gives
+ * each of its values once.  False: it has one of that name. */
+static bool give(Import *im, PtrMap *given, const char *name) {
+  const Name *key = name_of(im->names, name ? name : "");
+  if (ptrmap_has(given, key)) return false;
+  ptrmap_put(given, key, (void *)key);
+  return true;
+}
+
+static bool emit_nodes(Import *im, size_t count, Onnx__NodeProto **nodes,
+                       PtrMap *given) {
+  for (size_t k = 0; k < count; k++) {
+    const Onnx__NodeProto *n = nodes[k];
+    for (size_t i = 0; i < n->n_output; i++)
+      if (*n->output[i] && !give(im, given, n->output[i]))
+        return node_error(im, n, E0804, "its output `%s` is given above, too",
+                          shown(im, n->output[i]));
+    if (!emit_node(im, n)) return false;
+  }
+  return true;
+}
+
 /* A function of the model is its nodes, once for each call. */
 static bool emit_function(Import *im, const Onnx__NodeProto *n,
                           const Onnx__FunctionProto *f) {
@@ -67,13 +89,15 @@ static bool emit_function(Import *im, const Onnx__NodeProto *n,
     VEC_PUSH(&texts, input_text(im, n, i, &failed));
   for (size_t i = 0; i < f->n_input && i < texts.len; i++)
     bind_text(im, f->input[i], texts.data[i]);
+  PtrMap given;
+  ptrmap_init(&given, im->mem);
+  for (size_t i = 0; i < f->n_input; i++) give(im, &given, f->input[i]);
   CallFrame frame = {n, f, im->frame};
   im->frame = &frame;
   im->depth++;
-  bool fine = !failed;
-  for (size_t i = 0; i < f->n_node && fine; i++)
-    fine = emit_node(im, f->node[i]);
+  bool fine = !failed && emit_nodes(im, f->n_node, f->node, &given);
   im->depth--;
+  ptrmap_done(&given);
   im->frame = frame.up;
   VEC_CLEAR(&texts);
   for (size_t i = 0; i < f->n_output && fine; i++) {
@@ -194,19 +218,6 @@ static bool emit_node(Import *im, const Onnx__NodeProto *n) {
   return true;
 }
 
-/* A graph gives each of its values once. */
-static bool gives_once(Import *im, const Onnx__NodeProto *n, PtrMap *given) {
-  for (size_t i = 0; i < n->n_output; i++) {
-    if (!*n->output[i]) continue;
-    const Name *name = name_of(im->names, n->output[i]);
-    if (ptrmap_has(given, name))
-      return node_error(im, n, E0804, "its output `%s` is given above, too",
-                        shown(im, n->output[i]));
-    ptrmap_put(given, name, (void *)name);
-  }
-  return true;
-}
-
 bool emit_graph(Import *im, const Onnx__GraphProto *g) {
   if (im->depth >= DEPTH_MOST) {
     diag_error(im->diags, E0804, SPAN_NONE, "%s: graphs nest more than %d deep",
@@ -220,12 +231,19 @@ bool emit_graph(Import *im, const Onnx__GraphProto *g) {
                "%s: sparse initializers are not imported", im->path);
     fine = false;
   }
-  for (size_t i = 0; i < g->n_initializer && fine; i++)
-    fine = emit_initializer(im, g->initializer[i]);
   PtrMap given;
   ptrmap_init(&given, im->mem);
-  for (size_t i = 0; i < g->n_node && fine; i++)
-    fine = gives_once(im, g->node[i], &given) && emit_node(im, g->node[i]);
+  for (size_t i = 0; i < g->n_initializer && fine; i++) {
+    const char *name = g->initializer[i]->name;
+    fine = give(im, &given, name);
+    if (fine) fine = emit_initializer(im, g->initializer[i]);
+    else
+      diag_error(im->diags, E0804, SPAN_NONE,
+                 "%s: two initializers are named `%s`", im->path,
+                 shown(im, name ? name : ""));
+  }
+  for (size_t i = 0; i < g->n_input; i++) give(im, &given, g->input[i]->name);
+  fine = fine && emit_nodes(im, g->n_node, g->node, &given);
   ptrmap_done(&given);
   im->depth--;
   return fine && !mem_exhausted(im->mem);

@@ -196,7 +196,8 @@ our %models = (
   'thirty thousand values alike' => ['fine', '',
     model((map { tensor('/' x ($_ % 300) . "w" . '-' x ($_ / 300), 1, [1],
       bytes_of(9, 'abcd')) } 1 .. 30000), $relu, @io)],
-  'one name a hundred thousand times' => ['fine', '',
+  'one name a hundred thousand times' => [
+    'check', 'error[E0804]: M: two initializers are named `w`',
     model(tensor('w', 1, [1], bytes_of(9, 'abcd')) x 100000, $relu, @io)],
   'a chain of nodes' => ['fine', '',
     model((map { node('Relu', [$_ ? "v$_" : 'x'], ['v' . ($_ + 1)]) } 0 ..

@@ -105,6 +105,17 @@ refused(model(node('Relu', ['z'], ['y']), node('Relu', ['y'], ['z']), @io),
 refused(model(node('Relu', ['x'], ['y']), node('Neg', ['x'], ['y']), @io),
         qr/E0804.*`n_y` \(Neg\): its output `y` is given above/,
         'a value that is given twice');
+refused(model(node('Neg', ['x'], ['w']), node('Add', ['x', 'w'], ['y']),
+              floats_of('w', [2], [1, 2]), @io),
+        qr/E0804.*`n_w` \(Neg\): its output `w` is given above/,
+        'an initializer that a node gives');
+refused(model(node('Relu', ['x'], ['x']), node('Neg', ['x'], ['y']), @io),
+        qr/E0804.*`n_x` \(Relu\): its output `x` is given above/,
+        'an input that a node gives');
+refused(model(node('Add', ['x', 'w'], ['y']), floats_of('w', [2], [1, 2]),
+              floats_of('w', [2], [3, 4]), @io),
+        qr/E0804.*two initializers are named `w`/,
+        'an initializer that is there twice');
 refused(model(node('Relu', ['x'], ['y']), input('x', 1, 2), @io),
         qr/E0804.*two inputs are named `x`/, 'an input that is there twice');
 refused(int_of(1, 8) . bytes_of(7, node('Relu', ['x'], ['y']) . join '', @io),
@@ -462,6 +473,11 @@ sub own { bytes_of(1, bytes_of(1, $_[1]) . bytes_of(2, $_[2])
 sub inner { substr(own(@_), 1 + length varint(length(own(@_)) - 2)) }
 refused(model(own('F', 'x', 'y'), @io) . function('F', inner('F', 'a', 'b')),
         qr/E0804.*functions nest more than/, 'a function that calls itself');
+refused(model(own('F', 'x', 'y'), @io)
+        . function('F', inside_node('Neg', ['a'], ['a']),
+                   inside_node('Relu', ['a'], ['b'])),
+        qr/E0804.*`n_a` \(Neg\): its output `a` is given above/,
+        'a node of a function that gives its input');
 refused(model(own('F0', 'x', 'y'), @io)
         . join('', map { my $n = 'F' . ($_ + 1);
                          function("F$_", inner($n, 'a', 'c'),

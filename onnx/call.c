@@ -18,6 +18,92 @@ int attr_type(const Onnx__AttributeProto *a) {
                         : IS_INTS;
 }
 
+/* The types of attributes, which go by their names in all operators, but for a
+ * few that have two.  Others are INT. */
+static const struct {
+  int type;
+  const char *names;
+} types_of_names[] = {
+    {IS_FLOAT,
+     "alpha beta bias clip cubic_coeff_a decay_factor default_float epsilon "
+     "extrapolation_value gamma lambd mask_filter_value max min momentum "
+     "norm_coefficient norm_coefficient_post p replaced_value_float scale "
+     "softcap spatial_scale threshold value"},
+    {IS_FLOATS,
+     "activation_alpha activation_beta base_values class_weights coefficients "
+     "imputed_value_floats intercepts kernel_params keys_floats nodes_values "
+     "offset prob_a prob_b rho scale scales support_vectors target_weights "
+     "values_floats weights"},
+    {IS_INT, "aggregate_function p post_transform"},
+    {IS_INTS,
+     "axes class_ids class_nodeids class_treeids classlabels_int64s "
+     "classlabels_ints dilations ends kernel_shape keys_int64s leaf_targetids "
+     "ngram_counts ngram_indexes nodes_falseleafs nodes_falsenodeids "
+     "nodes_featureids nodes_missing_value_tracks_true nodes_nodeids "
+     "nodes_treeids nodes_trueleafs nodes_truenodeids output_padding "
+     "output_shape pads perm pool_int64s pooled_shape qkv_hidden_sizes split "
+     "starts strides target_ids target_nodeids target_treeids tree_roots "
+     "values_int64s vectors_per_class"},
+    {IS_STRING,
+     "activation aggregate_function approximate auto_pad case_change_action "
+     "coordinate_transformation_mode default_string delimiter direction "
+     "equation keep_aspect_ratio_policy kernel_type mode nearest_mode norm "
+     "padding_mode post_transform reduction update_rule"},
+    {IS_STRINGS,
+     "activations classlabels_strings keys_strings nodes_modes stopwords "
+     "values_strings"},
+    {IS_TENSOR,
+     "default_tensor keys_tensor leaf_weights membership_values nodes_modes "
+     "nodes_splits value values_tensor"},
+};
+enum { TYPES = sizeof types_of_names / sizeof *types_of_names };
+
+static const char *type_name(int type) {
+  static const char *const names[] = {
+      [IS_FLOAT] = "FLOAT",   [IS_INT] = "INT",         [IS_STRING] = "STRING",
+      [IS_TENSOR] = "TENSOR", [IS_GRAPH] = "GRAPH",     [IS_FLOATS] = "FLOATS",
+      [IS_INTS] = "INTS",     [IS_STRINGS] = "STRINGS", [IS_TYPE] = "TYPE"};
+  bool known = type > 0 && type <= IS_TYPE && names[type];
+  return known ? names[type] : "of no known type";
+}
+
+/* The next word of a list in a row; false at its end. */
+static bool next_word(const char **at, const char **word, size_t *len) {
+  *at += strspn(*at, " ");
+  *word = *at;
+  *len = strcspn(*at, " ");
+  *at += *len;
+  return *len > 0;
+}
+
+static bool lists(const char *names, const char *name) {
+  size_t len;
+  for (const char *word; next_word(&names, &word, &len);)
+    if (len == strlen(name) && !memcmp(word, name, len)) return true;
+  return false;
+}
+
+/* Has it a type that attributes of the name have?  An empty list that does not
+ * say its type may be any.  False after reporting. */
+static bool has_its_type(Import *im, const Onnx__NodeProto *n,
+                         const Onnx__AttributeProto *a, const char *name) {
+  int type = attr_type(a);
+  bool any = !(a->has_type && a->type) && type == IS_INTS && !a->n_ints;
+  const char *wanted = NULL;
+  for (int i = 0; i < TYPES; i++) {
+    int one = types_of_names[i].type;
+    if (!lists(types_of_names[i].names, name)) continue;
+    if (type == one || (any && one >= IS_FLOATS && one <= IS_STRINGS))
+      return true;
+    wanted = wanted
+                 ? arena_printf(im->arena, "%s or %s", wanted, type_name(one))
+                 : type_name(one);
+  }
+  if (!wanted && type == IS_INT) return true;
+  return node_error(im, n, E0804, "its attribute `%s` is %s, not %s", name,
+                    any ? "empty" : type_name(type), wanted ? wanted : "INT");
+}
+
 static const Onnx__AttributeProto *attr_of(size_t n,
                                            Onnx__AttributeProto **attrs,
                                            const char *name) {
@@ -72,9 +158,19 @@ static void add_bytes(StrBuf *out, ProtobufCBinaryData s) {
   strbuf_add_char(out, '"');
 }
 
-/* Numbers of attributes are axes, lengths and counts, which int32 holds. */
-static long long narrow(int64_t i) {
-  return i < INT32_MIN ? INT32_MIN + 1 : i > INT32_MAX ? INT32_MAX : i;
+/* Numbers of attributes are axes, lengths and counts, which int32 holds.  Those
+ * of slices may lie beyond it, which is where a slice ends.  False after
+ * reporting. */
+static bool add_int(Import *im, const Onnx__NodeProto *n,
+                    const Onnx__AttributeProto *a, char flag, int64_t i,
+                    StrBuf *out) {
+  bool beyond = i <= INT32_MIN || i > INT32_MAX;
+  if (beyond && flag != '#' && flag != '<')
+    return node_error(im, n, E0804, "its attribute `%s` is %lld, beyond int32",
+                      shown(im, a->name), (long long)i);
+  if (beyond && flag == '<') i = i < 0 ? INT32_MIN + 1 : INT32_MAX;
+  strbuf_addf(out, flag == '#' ? "%lldi64" : "%lld", (long long)i);
+  return true;
 }
 
 static void add_f32(StrBuf *out, float f) {
@@ -102,8 +198,9 @@ static bool add_modes(Import *im, const Onnx__NodeProto *n,
 }
 
 /* The value as it stands in a call.  `flag`: '?' a bool, '!' a scalar of the
- * dtype that is meant, '$' the dtype's name, '#' integers of 64 bits, '~' modes
- * of a tree's nodes as numbers, '@' strings as a tensor of bytes. */
+ * dtype that is meant, '$' the dtype's name, '#' integers of 64 bits, '<' those
+ * of a slice, '~' modes of a tree's nodes as numbers, '@' strings as a tensor
+ * of bytes. */
 bool add_attr(Import *im, const Onnx__NodeProto *n,
               const Onnx__AttributeProto *a, char flag, StrBuf *out) {
   const char *name;
@@ -119,8 +216,7 @@ bool add_attr(Import *im, const Onnx__NodeProto *n,
                             name ? name : "unknown one");
         if (flag == '$') strbuf_addf(out, "\"%s\"", dtype_name(t));
         else scalar_print_literal(out, t, bits_from_i64(t, 0));
-      } else if (flag == '#') strbuf_addf(out, "%lldi64", (long long)a->i);
-      else strbuf_addf(out, "%lld", narrow(a->i));
+      } else return add_int(im, n, a, flag, a->i, out);
       return true;
     case IS_STRING:
       if (flag == '@') add_strings(out, 1, &a->s);
@@ -130,8 +226,7 @@ bool add_attr(Import *im, const Onnx__NodeProto *n,
       if (!a->n_ints) strbuf_add(out, "zeros(shape=[0], dtype=\"int32\")");
       for (size_t i = 0; i < a->n_ints; i++) {
         strbuf_add(out, i ? ", " : "[");
-        if (flag == '#') strbuf_addf(out, "%lldi64", (long long)a->ints[i]);
-        else strbuf_addf(out, "%lld", narrow(a->ints[i]));
+        if (!add_int(im, n, a, flag, a->ints[i], out)) return false;
       }
       if (a->n_ints) strbuf_add_char(out, ']');
       return true;
@@ -174,15 +269,6 @@ bool add_attr(Import *im, const Onnx__NodeProto *n,
 }
 
 /* --- Calls ---------------------------------------------------------------- */
-
-/* The next word of a list in a row; false at its end. */
-static bool next_word(const char **at, const char **word, size_t *len) {
-  *at += strspn(*at, " ");
-  *word = *at;
-  *len = strcspn(*at, " ");
-  *at += *len;
-  return *len > 0;
-}
 
 const char *needed_input(Import *im, const Onnx__NodeProto *n, size_t i) {
   bool failed = false;
@@ -280,6 +366,7 @@ static bool add_attrs(Import *im, const Onnx__NodeProto *n, const OnnxOp *op,
       return node_error(im, n, E0804, "its attribute `%s` is missing",
                         w.theirs);
     if (w.flag == '-' || (!a && !w.text)) continue;
+    if (a && !has_its_type(im, n, a, w.theirs)) return false;
     if (*any) strbuf_add(out, ", ");
     *any = true;
     if (*w.ours) strbuf_addf(out, "%s=", w.ours);

@@ -158,8 +158,9 @@ int64_t node_int(Import *im, const Onnx__NodeProto *n, const char *name,
                  int64_t otherwise);
 
 /* The value as it stands in a call.  `flag`: '?' a bool, '!' a scalar of the
- * dtype that is meant, '$' the dtype's name, '#' integers of 64 bits, '~' modes
- * of a tree's nodes as numbers, '@' strings as a tensor of bytes. */
+ * dtype that is meant, '$' the dtype's name, '#' integers of 64 bits, '<' those
+ * of a slice, '~' modes of a tree's nodes as numbers, '@' strings as a tensor
+ * of bytes. */
 bool add_attr(Import *im, const Onnx__NodeProto *n,
               const Onnx__AttributeProto *a, char flag, StrBuf *out);
 

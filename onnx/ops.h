@@ -10,7 +10,7 @@ struct Import;
 struct Onnx__NodeProto;
 
 /* The flags of attributes in rows (ops.def). */
-#define ONNX_ATTR_FLAGS "?!$-#~^@"
+#define ONNX_ATTR_FLAGS "?!$-#<~^@"
 /* The modes of a tree's nodes, by the numbers that stand for them here. */
 #define ONNX_TREE_MODES                                              \
   "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", \

@@ -129,6 +129,16 @@ refused(model(node('Relu', ['x', 'x'], ['y']), @io), qr/E0804.*2 inputs/,
 refused(model(node('Softmax', ['x'], ['y'],
                    bytes_of(1, 'axes') . int_of(3, 1) . int_of(20, 2)), @io),
         qr/E0804.*attribute `axes`/, 'an unknown attribute');
+for ([ints_attr('axis', [0]), 'INTS'], [text_attr('axis', '0'), 'STRING'],
+     [float_attr('axis', 0), 'FLOAT']) {
+  my ($axis, $type) = @$_;
+  refused(model(node('Softmax', ['x'], ['y'], $axis), @io),
+          qr/E0804.*`n_y` \(Softmax\): its attribute `axis` is $type, not INT/,
+          "a number that is $type");
+}
+refused(model(node('Softmax', ['x'], ['y'], int_attr('axis', 1 << 32)), @io),
+        qr/E0804.*its attribute `axis` is 4294967296, beyond int32/,
+        'a number beyond int32');
 refused(model(node('Relu', ['x'], ['y']), input('x', 8, 2), output('y', 8, 2)),
         qr/E0805.*`n_y` \(Relu\).*for strings/, 'strings');
 refused(model(node('Relu', ['x'], ['y']), input('x', 1, -2), output('y', 1, 2)),
@@ -587,6 +597,11 @@ means('@onnx_scatter_nd([1, 2, 3], [[[[[0i64], [-1i64]]]]], [[[[7, 8]]]])',
       qr/\[7, 2, 8\]/, 'ScatterND by coordinates of rank 5');
 means('@onnx_pad([[[[[[1]]]]]], [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1])',
       qr/\[\[\[\[\[\[0, 1, 0\]\]\]\]\]\]/, 'Pad of rank 6');
+gives(rly('run', file('ends.onnx', model_of(9,
+          node('Slice', ['x'], ['y'], ints_attr('starts', [1]),
+               ints_attr('ends', [1 << 62])),
+          input('x', 1, 3), output('y', 1, 2))), 'x=[1, 2, 3]'), 0,
+      qr/\[2\.0, 3\.0\]/, '', 'Slice by attributes, to an end beyond int32');
 gives(rly('run', spew(scratch('flip.rly'), <<'END'), 'x=[1, 2, 3]'), 0,
 def @main(%x: Tensor[(?), float32]) {
   @onnx_slice(%x, [-1i64], [-9223372036854775807i64], axes=[0i64],

@@ -51,7 +51,7 @@ runs('... graphs', qr/\[-2\.0, 4\.0\]/,
                   node('Neg', ['x'], ['b']), output('b', 1, 2)))),
            input('c', 9), @io), @x, 'c=True');
 refused('an attribute of a kind that no operator takes',
-        qr/E0802.*`alpha` is of a kind that is none here/,
+        qr/E0804.*its attribute `alpha` is GRAPH, not FLOAT/,
         model(node('LeakyRelu', ['x'], ['y'],
                    graph_attr('alpha', node('Neg', ['x'], ['z']))), @io));
 refused('a dtype of nobody', qr/E0802.*no dtype here for ONNX's unknown one/,

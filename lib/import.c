@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/handles.h"
 
@@ -135,12 +136,14 @@ static const char *refused(Program *p, const Item *item, const char *why) {
 
 static const char outside[] = "it lies outside the importing folder";
 
-/* A pipe may keep the reader waiting, and a device may have no end.  That a
- * folder cannot be read is told where it is read. */
-static bool is_endless(const Import *file) {
+/* Why the file cannot be read, as far as that shows without opening it: a pipe
+ * may keep the reader waiting, and a device may have no end. */
+static const char *why_unreadable(const Import *file) {
   struct stat is;
-  return !file->of_host && !stat(file->real, &is) && !S_ISREG(is.st_mode) &&
-         !S_ISDIR(is.st_mode);
+  if (file->of_host || stat(file->real, &is)) return NULL;
+  if (S_ISDIR(is.st_mode)) return strerror(EISDIR);
+  if (!S_ISREG(is.st_mode)) return "it is not a regular file";
+  return access(file->real, R_OK) ? strerror(errno) : NULL;
 }
 
 /* The reason why `from` may not import the file, or NULL. */
@@ -150,7 +153,8 @@ static const char *import_objection(Program *p, const Unit *from,
   if (host->cx->options.safe && !file->of_host &&
       !lies_below(file->real, from->source->path))
     return outside;
-  if (is_endless(file)) return "it is not a regular file";
+  const char *why = why_unreadable(file);
+  if (why) return why;
   int depth = 0;
   for (const Unit *u = from; u; u = u->importer) {
     if (is_of_file(p, u, file)) return "it imports itself";

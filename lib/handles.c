@@ -272,14 +272,16 @@ void session_release(rly_session *s) {
 
 /* `running` refuses a call from within a callback, which session_hold() lets
  * through: values may be looked at then, but nothing may be run. */
+bool session_idle_for(const char *function, const rly_session *s) {
+  if (!s->running && !s->freed) return true;
+  misuse(function, "the session %s",
+         s->freed ? "is freed" : "is at work: this is a callback of it");
+  return false;
+}
+
 bool session_enter_for(const char *function, rly_session *s) {
   if (!session_hold_for(function, s)) return false;
-  if (s->running || s->freed) {
-    misuse(function, "the session %s",
-           s->freed ? "is freed" : "is at work: this is a callback of it");
-    session_release(s);
-    return false;
-  }
+  if (!session_idle_for(function, s)) return session_release(s), false;
   s->running = true;
   /* A failure that was never reported must not fail the next call. */
   if (mem_exhausted(s->mem)) mem_clear_exhausted(s->mem);

@@ -238,6 +238,9 @@ void session_leave(rly_session *s);
  * session may make them while the session runs. */
 bool session_hold_for(const char *function, rly_session *s);
 #define session_hold(s) session_hold_for(__func__, s)
+/* Of a session that is held: does no call run it, and is it not freed? */
+bool session_idle_for(const char *function, const rly_session *s);
+#define session_idle(s) session_idle_for(__func__, s)
 /* Locks a session to free something of it, after waiting for a call that is
  * under way in another thread.  False in a child of fork(2) where that call
  * will never end: then what was to be freed stays. */

@@ -238,7 +238,7 @@ rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
                "the timeout must not be negative") ||
       !session_hold(s))
     return RLY_MISUSE;
-  bool idle = !s->running && !s->freed;
+  bool idle = session_idle(s);
   if (idle) {
     Limits wanted = session_limits(s->vm);
     wanted.max_memory = taken.max_memory;

@@ -282,6 +282,11 @@ static void on_write(void *data, const char *written, size_t len) {
                    RLY_MISUSE);
   assert_int_equal(rly_session_run(in->session, NULL, NULL), RLY_MISUSE);
   assert_int_equal(rly_session_reset(in->session), RLY_MISUSE);
+  rly_options limits = {.timeout = 1};
+  assert_int_equal(rly_session_set_limits(in->session, &limits), RLY_MISUSE);
+  assert_string_equal(rly_misuse(),
+                      "rly_session_set_limits: the session is at work: this is "
+                      "a callback of it");
   assert_null(rly_session_snapshot(in->session));
   assert_null(rly_session_fork(in->session, NULL));
   assert_int_equal(rly_program_add_text(in->program, "t", "1", 1, 0),

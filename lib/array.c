@@ -44,22 +44,28 @@ static rly_value *borrowed(rly_session *s, Tensor *t, void (*release)(void *),
   return v;
 }
 
-rly_value *rly_value_of_array(rly_session *s, const rly_array *elements,
-                              void (*release)(void *owner), void *owner) {
+rly_value *array_value_for(const char *function, rly_session *s,
+                           const rly_array *elements,
+                           void (*release)(void *owner), void *owner) {
   Tensor t;
-  if (!require(s, "the session is NULL") ||
-      !array_tensor(__func__, elements, &t))
+  if (!require_for(function, s, "the session is NULL") ||
+      !array_tensor(function, elements, &t))
     return NULL;
   if (release && (uintptr_t)t.data % dtype_size(t.dtype)) {
-    misuse(__func__, "the elements are not aligned for %.40s", elements->dtype);
+    misuse(function, "the elements are not aligned for %.40s", elements->dtype);
     return NULL;
   }
-  if (!session_hold(s)) return NULL;
+  if (!session_hold_for(function, s)) return NULL;
   rly_value *v = s->freed  ? NULL
                  : release ? borrowed(s, &t, release, owner)
                            : value_handle_of(s, &t, true);
   session_release(s);
   return v;
+}
+
+rly_value *rly_value_of_array(rly_session *s, const rly_array *elements,
+                              void (*release)(void *owner), void *owner) {
+  return array_value_for(__func__, s, elements, release, owner);
 }
 
 bool rly_value_array(rly_value *v, rly_array *out) {

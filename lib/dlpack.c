@@ -86,7 +86,7 @@ rly_value *rly_value_of_dlpack(rly_session *s, struct DLManagedTensor *t,
   if (!require(s, "the session is NULL") || !read_dlpack(__func__, t, &a))
     return NULL;
   copied |= !is_aligned(&a);
-  rly_value *v = rly_value_of_array(s, &a, copied ? NULL : delete, t);
+  rly_value *v = array_value_for(__func__, s, &a, copied ? NULL : delete, t);
   if (v && copied) delete (t);
   return v;
 }

@@ -232,8 +232,9 @@ void program_print_rules(rly_program *p, StrBuf *out, const char *name,
 }
 
 /* The user's definitions go before the library's, as in the scope. */
-bool program_definition(rly_program *p, const char *name, DefinitionText *out) {
-  if (!program_enter(p)) return false;
+bool program_definition_for(const char *function, rly_program *p,
+                            const char *name, DefinitionText *out) {
+  if (!program_enter_for(function, p)) return false;
   bool found = find_in_units(p, name, out) || find_in_library(name, out);
   program_leave(p);
   return found;

@@ -22,7 +22,9 @@ typedef struct DefinitionText {
 
 /* The newest definition of `@f`, `%x`, a type or a constructor: the user's own,
  * otherwise the library's.  False when there is none.  `out` may be NULL. */
-bool program_definition(rly_program *p, const char *name, DefinitionText *out);
+bool program_definition_for(const char *function, rly_program *p,
+                            const char *name, DefinitionText *out);
+#define program_definition(...) program_definition_for(__func__, __VA_ARGS__)
 /* How the program's texts say that an operator is differentiated, `@f`, and
  * their rules of rewriting that call it, `@f` or "sigmoid": as they are
  * written, each line after `indent`. */

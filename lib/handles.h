@@ -318,6 +318,10 @@ const Type *type_of_tensor(rly_session *s, const Tensor *t);
 /* A value of `t`, whose elements are shared, or copied to the session; NULL
  * when memory runs out. */
 rly_value *value_handle_of(rly_session *s, const Tensor *t, bool copied);
+/* rly_value_of_array, for another function of rly.h. */
+rly_value *array_value_for(const char *function, rly_session *s,
+                           const rly_array *elements,
+                           void (*release)(void *owner), void *owner);
 
 /* --- context.c, tensor.c ------------------------------------------------ */
 

@@ -103,12 +103,9 @@ static bool hold_for(const char *function, const rly_value *v) {
 #define hold(v) hold_for(__func__, v)
 
 /* Printing polls the stop flag, for a value may be of any size. */
-char *rly_value_text(rly_value *v) {
-  return require(v, "the value is NULL") ? rly_value_text_fit(v, 0, 0) : NULL;
-}
-
-char *rly_value_text_fit(rly_value *v, int width, int digits) {
-  if (!hold(v)) return NULL;
+static char *shown_for(const char *function, rly_value *v, int width,
+                       int digits) {
+  if (!hold_for(function, v)) return NULL;
   StrBuf out;
   strbuf_init(&out, v->session->mem);
   if (width <= 0) width = v->session->options.width;
@@ -117,6 +114,12 @@ char *rly_value_text_fit(rly_value *v, int width, int digits) {
   char *text = value_text_take(v, &out);
   session_release(v->session);
   return text;
+}
+
+char *rly_value_text(rly_value *v) { return shown_for(__func__, v, 0, 0); }
+
+char *rly_value_text_fit(rly_value *v, int width, int digits) {
+  return shown_for(__func__, v, width, digits);
 }
 
 char *rly_value_type_text(rly_value *v) {

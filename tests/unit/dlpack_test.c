@@ -124,8 +124,11 @@ static void assert_refused(Host *h, DL t, const char *why) {
   assert_null(rly_value_of_dlpack(h->s, &t, false));
   assert_null(rly_value_of_dlpack(h->s, &t, true));
   assert_non_null(strstr(rly_misuse(), why));
+  assert_ptr_equal(strstr(rly_misuse(), "rly_value_of_dlpack: "), rly_misuse());
   assert_null(rly_tensor_of_dlpack(h->cx, &t, false));
   assert_null(rly_tensor_of_dlpack(h->cx, &t, true));
+  assert_ptr_equal(strstr(rly_misuse(), "rly_tensor_of_dlpack: "),
+                   rly_misuse());
   assert_int_equal(deleted, 0);
 }
 

@@ -287,6 +287,10 @@ static void on_write(void *data, const char *written, size_t len) {
   assert_string_equal(rly_misuse(),
                       "rly_session_set_limits: the session is at work: this is "
                       "a callback of it");
+  assert_null(rly_program_doc(in->program, "@main"));
+  assert_string_equal(rly_misuse(),
+                      "rly_program_doc: the program cannot be changed while "
+                      "one of its sessions is at work");
   assert_null(rly_session_snapshot(in->session));
   assert_null(rly_session_fork(in->session, NULL));
   assert_int_equal(rly_program_add_text(in->program, "t", "1", 1, 0),

@@ -628,9 +628,11 @@ void rly_session_interrupt(rly_session *s);
  * this session, which a use reports.
  * Gives: misuse. */
 rly_status rly_session_skip(rly_session *s);
-/* max_memory, max_depth, max_steps, timeout and tape_memory of the runs to come
- * (0 and the others mean nothing); the memory is the context's, for all its
- * sessions.  And what they are now, in a struct whose `size` is set.
+/* Sets max_memory, max_depth, max_steps, timeout and tape_memory, all five, of
+ * the runs to come; 0 is what it is in rly_options, so it takes a limit away,
+ * and the other members mean nothing.  To set one, change it in what
+ * rly_session_limits gives: what they are now, in a struct whose `size` is set.
+ * The memory is the context's, for all its sessions.
  * Gives: misuse. */
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits);
 rly_status rly_session_limits(rly_session *s, rly_options *limits);

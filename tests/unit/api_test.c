@@ -1153,6 +1153,14 @@ static void test_between_runs(void **state) {
   rly_session_limits(g.session, &limits);
   assert_int_equal(limits.max_depth, 10000000);
   assert_int_equal(limits.max_memory, (size_t)1 << 40);
+  limits.tape_memory = 999;
+  assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_OK);
+  /* all five are set: those that are 0 are no limit any more */
+  rly_options only = {.timeout = 2, .threads = 3};
+  assert_int_equal(rly_session_set_limits(g.session, &only), RLY_OK);
+  rly_session_limits(g.session, &limits);
+  assert_true(limits.timeout == 2 && limits.threads == 1);
+  assert_true(!limits.max_memory && !limits.max_steps && !limits.tape_memory);
   limits.timeout = -1;
   assert_int_equal(rly_session_set_limits(g.session, &limits), RLY_MISUSE);
   limits.timeout = NAN;

@@ -176,7 +176,9 @@ typedef struct rly_bytes {
 } rly_bytes;
 
 typedef struct rly_files {
-  /* Called for each file that is to be read; NULL: the host has none.  Tensors
+  /* Called for each file that is to be read; NULL: the host has none.  *out
+   * counts with RLY_FILE_DONE alone: otherwise `release` is not called.  A size
+   * above 0 without data is no file, as RLY_FILE_NONE says.  Tensors
    * whose elements are aligned stay on the bytes, so `release` may be called
    * much later, and on any thread.  The path of an import is the folder of the
    * importing file with the import's own path after it, without `.`, and with

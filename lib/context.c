@@ -87,7 +87,8 @@ void rly_context_free(rly_context *cx) {
 
 /* --- Files of the host --------------------------------------------------- */
 
-/* A host may answer with a number that is none of the enum's. */
+/* A host may answer with a number that is none of the enum's, or give a size
+ * without data. */
 static FileFrom file_from(rly_file answer) {
   return answer == RLY_FILE_DONE        ? FILE_DONE
          : answer == RLY_FILE_OF_SYSTEM ? FILE_OF_SYSTEM
@@ -98,7 +99,9 @@ static FileFrom read_of_host(void *context, const char *path, FileBytes *out) {
   const rly_context *cx = context;
   rly_bytes given = {0};
   rly_file from = cx->files.read(cx->files.data, path, &given);
-  *out = (FileBytes){given.data, given.size, given.release, given.owner};
+  if (from == RLY_FILE_DONE && !given.data && given.size) from = RLY_FILE_NONE;
+  if (from == RLY_FILE_DONE)
+    *out = (FileBytes){given.data, given.size, given.release, given.owner};
   return file_from(from);
 }
 

@@ -160,6 +160,33 @@ static void test_imports_refused(void **state) {
   shelf_close(&s);
 }
 
+static void no_release(void *owner) { (void)owner, fail(); }
+
+/* Whatever is there with another answer than RLY_FILE_DONE is nothing. */
+static rly_file read_oddly(void *data, const char *path, rly_bytes *out) {
+  const rly_file *answer = data;
+  (void)path;
+  *out =
+      (rly_bytes){*answer == RLY_FILE_DONE ? NULL : "1;", 2, no_release, NULL};
+  return *answer;
+}
+
+static void test_odd_answers(void **state) {
+  (void)state;
+  for (int i = RLY_FILE_OF_SYSTEM; i <= RLY_FILE_NONE + 1; i++) {
+    Shelf s = {.cx = rly_context_new(NULL)};
+    rly_file answer = (rly_file)i;
+    rly_files files = {.read = read_oddly, .data = &answer};
+    assert_int_equal(rly_context_set_files(s.cx, &files), RLY_OK);
+    assert_int_equal(add_file(&s, "odd.rly"), RLY_REFUSED);
+    assert_said(&s, "cannot read odd.rly: No such file");
+    rly_tensors *ts = NULL;
+    assert_int_equal(rly_tensors_read(s.cx, "odd.npz", &ts), RLY_REFUSED);
+    assert_said(&s, "cannot read odd.npz: No such file");
+    rly_context_free(s.cx);
+  }
+}
+
 /* With `safe` a file of the host imports neither from above its folder nor
  * files of the system. */
 static void test_safe(void **state) {
@@ -315,7 +342,7 @@ int main(void) {
       cmocka_unit_test(test_imports), cmocka_unit_test(test_imports_refused),
       cmocka_unit_test(test_safe),    cmocka_unit_test(test_tensors),
       cmocka_unit_test(test_state),   cmocka_unit_test(test_no_more),
-      cmocka_unit_test(test_trace),
+      cmocka_unit_test(test_trace),   cmocka_unit_test(test_odd_answers),
   };
   return RUN_TESTS(tests);
 }

@@ -812,8 +812,8 @@ system('mkfifo', scratch('pipe')) == 0 or die;
 gives(rly('-e', "import \"$_\"; 1"), 1, '',
       qr/E0112.*it is not a regular file/, "no import of $_")
   for scratch('pipe'), '/dev/zero';
-my $folder = spew(scratch('folder.rly'), qq(1;\nimport "parts";\n));
-gives(rly('check', $folder), 1, '',
+my $of_folder = spew(scratch('folder.rly'), qq(1;\nimport "parts";\n));
+gives(rly('check', $of_folder), 1, '',
       qr/folder\.rly:2:1:.*E0112.*"parts": Is a directory/, 'nor of a folder');
 my $round = spew(scratch('round.rly'), qq(import "parts/round.rly";\n));
 gives(rly('run', $round), 1, '',

@@ -5,6 +5,7 @@ import inspect
 import math
 import os
 import re
+import select
 import signal
 import threading
 import time
@@ -37,11 +38,13 @@ class _Watch:
     run returns, and Python raises KeyboardInterrupt.
 
     `running` is a list of the Session that the main thread runs, made anew for
-    each run, or None."""
+    each run, or None.  A byte is taken together with the run that it is for, so
+    that none stops the next run."""
 
     def __init__(self):
         self.running = None
         self.started = False
+        self.taking = threading.Lock()
 
     def start(self):
         if (self.started or
@@ -49,6 +52,7 @@ class _Watch:
             return
         self.started = True
         read, write = os.pipe()
+        os.set_blocking(read, False)
         os.set_blocking(write, False)
         before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         if before != -1:  # an event loop has it
@@ -59,16 +63,31 @@ class _Watch:
         self.files = read, write
         threading.Thread(target=self.watch, args=(read,), daemon=True).start()
 
+    def take(self):
+        """The signals that came, and the run that is under way."""
+        with self.taking:
+            try:
+                return os.read(self.files[0], 64), self.running
+            except BlockingIOError:
+                return b"", None
+
     def watch(self, read):
-        while data := os.read(read, 64):
-            run = self.running
+        while select.select([read], [], []):
+            data, run = self.take()
             # Again and again, as the run may be about to begin.
             while signal.SIGINT in data and run and self.running is run:
                 lib.rly_session_interrupt(run[0].handle)
                 time.sleep(0.01)
 
+    def drop(self):
+        """After a run that ended early or in which a callback raised: Python knows
+        of all signals that came, and raises what they ask for."""
+        while hasattr(self, "files") and self.take()[0]:
+            pass
+
     def forget(self):
         """In a child of fork, which has no thread of ours."""
+        self.taking = threading.Lock()
         if self.started:
             self.started, self.running = False, None
             if hasattr(self, "files"):
@@ -92,13 +111,17 @@ def _watched(session, function, *arguments):
     if not _watch.started:
         _watch.start()
     before, _watch.running = _watch.running, [session]
+    status = None
     try:
         # After a call Python raises what a signal asked for that came too early
         # for the thread to see this run.  One that comes later, it sees.
         threading.get_ident()
-        return function(*arguments)
+        status = function(*arguments)
+        return status
     finally:
         _watch.running = before
+        if status != 0 or kept:
+            _watch.drop()
 
 
 # --- Programs -----------------------------------------------------------------------

@@ -805,9 +805,11 @@ def test_ctrl_c_while_it_writes():
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.05)
     s = p.session(write=write)
+    other = rly.program("1 + 1;")
     for _ in range(10):
         with pytest.raises(KeyboardInterrupt):
             s.main()
+        assert other.session().run() == [2]  # which is not stopped instead
     assert said == ["a"] * 10
 
 

@@ -318,8 +318,8 @@ const Expr *expr_after(Arena *a, Span span, size_t count,
 static inline Binding binding_let(Span span, Var *var, const Expr *value) {
   return (Binding){.kind = BIND_LET, .span = span, .var = var, .value = value};
 }
-/* The reverse: adds the bindings of `e` to `out`, and of the block that is its
- * result, and so on; gives what comes after them. */
+/* The reverse of expr_after: adds the bindings of `e` to `out`, and those of
+ * the block that is its result, and so on; gives what comes after them. */
 const Expr *expr_opened(const Expr *e, Bindings *out);
 /* tuple.index, without a type. */
 Expr *expr_proj(Arena *a, Span span, const Expr *tuple, int index);

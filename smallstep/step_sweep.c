@@ -166,8 +166,8 @@ static bool comes_in_time(StepSweep *w, const StepObj *r, const Expr *rule) {
     return true;
   const Expr *of = r->kind == R_CUSTOM ? r->expr : r->site->expr;
   return step_fail(w->m, E0609, of->span,
-                   "the rule of this derivative reads or writes a cell, or "
-                   "prints: under `jvp` it has no steps");
+                   "the rule of this derivative may read or write a cell, or "
+                   "print: under `jvp` it has no steps");
 }
 
 void step_sweep_enter_rule(StepSweep *w, StepObj *r, StepObj *adjoint) {

@@ -224,8 +224,8 @@ static void leave_fn(Search *s, const Expr *e) {
   raise(s, &((Fn *)e->fn)->effects, inside | EFFECT_KNOWN);
 }
 
-/* What stands for all types has the types of its values from where it is
- * used. */
+/* A general function is compiled for the types at which it is used.  So where
+ * its code depends on them, the code that uses it does, too. */
 static void meet_general(Search *s, const Expr *use) {
   if (!use->targs) return;
   const Effects *of =
@@ -355,8 +355,8 @@ static bool search_end(Search *s) {
   return expr_walk_end(&s->walk);
 }
 
-/* What evaluating can do, in which on what its code depends is no part; when
- * memory runs out, everything. */
+/* What evaluating can do, without what is said of code alone; everything, when
+ * memory ran out. */
 static Effects answer(Search *s) {
   return search_end(s) ? s->found & ~EFFECT_TYPED : EFFECT_ALL;
 }

@@ -35,7 +35,8 @@ void cycle_remove(Store *s, RefCell *r) {
 
 /* While a search lasts, the count of a node's object is the node's number, from
  * 1 on, and the node has the count.  So no table of objects is needed: a search
- * for want of memory takes 16 bytes for each, and 4 more for some. */
+ * takes 16 bytes for each object, and 4 more while the object waits on the
+ * stack. */
 typedef struct Node {
   Obj *obj;
   int32_t count;        /* the object's */

@@ -545,6 +545,7 @@ static bool down_tensor(Descent *w, Value v, const Type *type, Value *out,
   if (w->level) v = dual_upto(v, w->level);
   else v.tensor = value_tensor(v);
   if (w->plain && v.tensor->rank == 0) {
+    if (type && type->kind == TY_ERROR) return vm_out_of_memory(w->s);
     if (!type || type->kind != TY_TENSOR) return type_unknown(w->s, "writes");
     *counted = type_is_counted(type);
   }
@@ -582,7 +583,8 @@ static bool down_field(Descent *w, Value *field, const Type *type,
   return true;
 }
 
-/* What is known of the type of field i; NULL: nothing. */
+/* What is known of the type of field i; NULL: nothing.  It is an error where
+ * memory ran out. */
 static const Type *type_down(Descent *w, Left at, int i) {
   if (!w->plain || !at.type) return NULL;
   if (at.type->kind == TY_REF) return at.type->args[0];

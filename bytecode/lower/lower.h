@@ -350,9 +350,9 @@ Function *global_function(Lower *l, const Expr *use);
 const Env *env_bind(Lower *l, const Env *outer, int count,
                     const TypeVar *const *params, const Type *const *targs,
                     bool typed);
-/* Does code of these effects need the types of its values?  What is
- * differentiated does: it writes to cells from outside what other code can
- * read. */
+/* Does code of these effects need the types of its values?  Code that is
+ * differentiated always does: other code must be able to read what it writes
+ * to a cell from outside. */
 bool env_needs_types(const Lower *l, Effects effects);
 Env *env_new(Lower *l, int most);
 void env_add(Env *env, const TypeVar *v, bool counted, const Type *type,

@@ -80,8 +80,8 @@ class _Watch:
                 time.sleep(0.01)
 
     def drop(self):
-        """After a run that ended early or in which a callback raised: Python knows
-        of all signals that came, and raises what they ask for."""
+        """Drops the bytes that a run leaves which ended early, or in which a
+        callback raised: Python itself raises what their signals ask for."""
         while hasattr(self, "files") and self.take()[0]:
             pass
 

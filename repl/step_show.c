@@ -110,8 +110,8 @@ static void add_words(StepShow *w, StrBuf *out, const char *before,
 static bool is_near(size_t a, size_t b) { return a < b + NEAR && b < a + NEAR; }
 
 /* Shortens a very long line to the parts around its beginning and the ends of
- * the mark, at whole characters.  An omitted part runs from `at` to its `end`.
- */
+ * the mark, at whole characters.  A part that is left out runs from `at` to
+ * its `end`. */
 static size_t skip_far(const StepText *t, size_t from, size_t at, size_t end) {
   const char *text = strbuf_text(&t->text);
   while (at < end && text[at] != '\n' &&

@@ -545,7 +545,6 @@ static bool down_tensor(Descent *w, Value v, const Type *type, Value *out,
   if (w->level) v = dual_upto(v, w->level);
   else v.tensor = value_tensor(v);
   if (w->plain && v.tensor->rank == 0) {
-    if (type && type->kind == TY_ERROR) return vm_out_of_memory(w->s);
     if (!type || type->kind != TY_TENSOR) return type_unknown(w->s, "writes");
     *counted = type_is_counted(type);
   }
@@ -577,13 +576,14 @@ static bool down_object(Descent *w, Value v, const Type *type, Value *out,
 static bool down_field(Descent *w, Value *field, const Type *type,
                        bool *counted) {
   Value made;
+  if (type && type->kind == TY_ERROR) return vm_out_of_memory(w->s);
   if (!down_object(w, *field, type, &made, counted)) return false;
   obj_drop(&w->s->store, field->obj);
   *field = made;
   return true;
 }
 
-/* What is known of the type of field i; NULL: nothing.  It is an error where
+/* The type of field i, as far as it is known; NULL: not at all; TY_ERROR:
  * memory ran out. */
 static const Type *type_down(Descent *w, Left at, int i) {
   if (!w->plain || !at.type) return NULL;

@@ -225,7 +225,7 @@ static void leave_fn(Search *s, const Expr *e) {
 }
 
 /* A general function is compiled for the types at which it is used.  So where
- * its code depends on them, the code that uses it does, too. */
+ * its code depends on these types, so does the code that uses it. */
 static void meet_general(Search *s, const Expr *use) {
   if (!use->targs) return;
   const Effects *of =
@@ -355,8 +355,8 @@ static bool search_end(Search *s) {
   return expr_walk_end(&s->walk);
 }
 
-/* What evaluating can do, without what is said of code alone; everything, when
- * memory ran out. */
+/* What evaluating the expression can do: EFFECT_TYPED is about its code, and
+ * left out.  When memory ran out: everything. */
 static Effects answer(Search *s) {
   return search_end(s) ? s->found & ~EFFECT_TYPED : EFFECT_ALL;
 }

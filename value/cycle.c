@@ -33,10 +33,10 @@ void cycle_remove(Store *s, RefCell *r) {
   s->cell_count--;
 }
 
-/* While a search lasts, the count of a node's object is the node's number, from
- * 1 on, and the node has the count.  So no table of objects is needed: a search
- * takes 16 bytes for each object, and 4 more while the object waits on the
- * stack. */
+/* While a search lasts, an object holds the number of its node in place of its
+ * count, from 1 on, and the node keeps the count.  So no table of objects is
+ * needed: a search takes 16 bytes for each object, and 4 more while the object
+ * waits on the search's stack. */
 typedef struct Node {
   Obj *obj;
   int32_t count;        /* the object's */

@@ -80,8 +80,8 @@ class _Watch:
                 time.sleep(0.01)
 
     def drop(self):
-        """Drops the bytes that a run leaves which ended early, or in which a
-        callback raised: Python itself raises what their signals ask for."""
+        """Drops the bytes of signals that came while a run ended early or while a
+        callback raised: Python's own handlers deal with these signals."""
         while hasattr(self, "files") and self.take()[0]:
             pass
 

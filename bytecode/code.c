@@ -201,6 +201,58 @@ Function *code_dual(Code *c, Function *f) {
   return made;
 }
 
+/* Parameters of the type are objects or bits, as bits of `form` say. */
+static const Env *env_of_form(Code *c, const Type *type, unsigned form) {
+  size_t n = (size_t)type->param_count;
+  Env *env = ARENA_NEW(&c->arena, Env);
+  bool *counted = ARENA_ARRAY(&c->arena, bool, n + 1);
+  bool *known = ARENA_ARRAY(&c->arena, bool, n + 1);
+  const Type **types = ARENA_ARRAY(&c->arena, const Type *, n + 1);
+  const TypeVar **vars = arena_copy(&c->arena, type->params, n * sizeof *vars);
+  if (!counted || !known || !types || !vars) return NULL;
+  for (size_t i = 0; i < n; i++) counted[i] = form >> i & 1;
+  *env = (Env){.count = (int)n,
+               .room = (int)n,
+               .vars = vars,
+               .counted = counted,
+               .types = types,
+               .known = known};
+  return env;
+}
+
+static Function *plain_new(Code *c, const Type *type, unsigned form) {
+  Var *var = ARENA_NEW(&c->arena, Var);
+  FreeVar *free = ARENA_NEW(&c->arena, FreeVar);
+  FnGroup *g = ARENA_NEW(&c->arena, FnGroup);
+  const Env *env = type->param_count ? env_of_form(c, type, form) : NULL;
+  *var = (Var){.type = type,
+               .name = name_of(c->program->names, "function"),
+               .span = SPAN_NONE};
+  *free = (FreeVar){.var = var, .captured = true, .counted = true};
+  *g = (FnGroup){.free_count = 1, .capture_count = 1, .free = free};
+  return code_instance(
+      c, (InstanceKey){.kind = FUNCTION_PLAIN, .env = env, .group = g});
+}
+
+Function *code_plain(Code *c, const Type *type, unsigned form) {
+  Function **forms = ptrmap_get(&c->plain, type);
+  size_t known = c->functions.len;
+  if (!forms) {
+    forms = ARENA_ARRAY(&c->arena, Function *, (size_t)1 << type->param_count);
+    ptrmap_put(&c->plain, type, forms);
+  }
+  if (!forms[form]) forms[form] = plain_new(c, type, form);
+  if (!code_refused(c)) return forms[form];
+  code_forget(c, known);
+  return forms[form] = NULL;
+}
+
+Cell *closure_meant(Cell *closure) {
+  while (closure_function(closure)->key.kind == FUNCTION_PLAIN)
+    closure = closure->fields[CLOSURE_CAPTURES].cell;
+  return closure;
+}
+
 Function *code_global(Code *c, const Global *g, const Env *env, bool checks) {
   return code_instance(
       c, (InstanceKey){.kind = FUNCTION_FN,
@@ -330,6 +382,7 @@ Code *code_new(Program *p) {
   ptrmap_init(&c->instances, mem);
   ptrmap_init(&c->borrowed, mem);
   ptrmap_init(&c->builds_tuple, mem);
+  ptrmap_init(&c->plain, mem);
   VEC_INIT(&c->functions, mem);
   VEC_INIT(&c->params, mem);
   VEC_INIT(&c->param_tensors, mem);
@@ -351,6 +404,7 @@ void code_free(Code *c) {
   ptrmap_done(&c->instances);
   ptrmap_done(&c->borrowed);
   ptrmap_done(&c->builds_tuple);
+  ptrmap_done(&c->plain);
   fork_guard_done(&c->guard);
   arena_done(&c->arena);
   mem_free(c->mem, c, sizeof *c);

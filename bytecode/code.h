@@ -237,6 +237,7 @@ typedef struct Code {
   PtrMap instances;    /* an InstanceKey's hash -> the first Function */
   PtrMap borrowed;     /* a global's EX_FN -> bool for each parameter
                           (lower/borrow.c) */
+  PtrMap plain;        /* a type -> its Functions of code_plain */
   PtrMap builds_tuple; /* an EX_FN -> whether it builds its result, a tuple,
                           itself (lower/unboxed.c) */
   bool loose;          /* as the program was when code was last made */
@@ -369,6 +370,13 @@ enum { RUN_DUAL = 1, RUN_FORWARD = 2 };
 /* `env` for code that is differentiated; the same function there. */
 const Env *env_dual(Code *c, const Env *env);
 Function *code_dual(Code *c, Function *f);
+/* What other code calls in the place of a differentiated closure of this type:
+ * a function whose closure captures that one alone.  `form`: which of the
+ * closures of a polymorphic value it is (lower/poly.c).  NULL: memory ran out.
+ */
+Function *code_plain(Code *c, const Type *type, unsigned form);
+/* The closure itself, or the one that it calls for other code. */
+Cell *closure_meant(Cell *closure);
 
 /* Which of the parameters `v` is; -1: none of them. */
 int env_find(const Env *env, const TypeVar *v);

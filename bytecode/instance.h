@@ -27,11 +27,13 @@ typedef struct Env {
 } Env;
 
 typedef enum FunctionKind {
-  FUNCTION_FN,   /* expr is an EX_FN */
-  FUNCTION_CTOR, /* builds a constructor's cell */
-  FUNCTION_OP,   /* expr is an EX_OP used as a value */
-  FUNCTION_STEP, /* evaluates expr */
-  FUNCTION_FORM, /* what the form of differentiation in expr gives */
+  FUNCTION_FN,    /* expr is an EX_FN */
+  FUNCTION_CTOR,  /* builds a constructor's cell */
+  FUNCTION_OP,    /* expr is an EX_OP used as a value */
+  FUNCTION_STEP,  /* evaluates expr */
+  FUNCTION_FORM,  /* what the form of differentiation in expr gives */
+  FUNCTION_PLAIN, /* calls the closure of differentiated code that it captured,
+                     for other code */
 } FunctionKind;
 
 struct Function;
@@ -53,6 +55,8 @@ typedef struct FnGroup {
   const Expr *const *fns;
   int free_count, capture_count;
   const FreeVar *free;
+  const Type *const *captured; /* of differentiated code: the types of what is
+                                  captured; NULL entries: not known */
 } FnGroup;
 
 /* The layout of a group's closures.  Field 0 of the cell is the Function.  The

@@ -128,7 +128,8 @@ static const Type *at_instance(const Import *im, const Instance *in,
  * is then reported as an error (step_var). */
 static StepObj *captured(Import *im, const FnGroup *g, Cell *closure,
                          const Instance *in) {
-  Value *from = cell_fields(captures_cell(g, closure)) + captures_first(g);
+  Cell *from = captures_cell(g, closure);
+  uint64_t at = (uint64_t)captures_first(g);
   StepObj *env = NULL;
   for (int i = 0; i < g->free_count; i++) {
     const FreeVar *v = &g->free[i];
@@ -136,7 +137,8 @@ static StepObj *captured(Import *im, const FnGroup *g, Cell *closure,
     env = step_pair(im->m, E_BIND, v->var, env, NULL);
     if (!env) return NULL;
     const Type *type = at_instance(im, in, v->var->type);
-    Value value = *from++;
+    bool object = cell_field_counted(from, at);
+    Value value = value_plain(type, cell_fields(from)[at++], object);
     if (type->has_var && type->kind != TY_FN) continue; /* still not known */
     VEC_PUSH(&im->todo, (Wanted){type, value, env, BOUND});
   }
@@ -186,6 +188,7 @@ static StepObj *form(Import *im, const Function *f, Value v) {
 
 /* An operator or a constructor as a value has no environment. */
 static StepObj *function(Import *im, const Type *type, Value v) {
+  v.cell = closure_meant(v.cell);
   const Function *f = closure_function(v.cell);
   if (f->key.kind == FUNCTION_FN) {
     if (!f->key.group) return step_closure(im->m, f->key.expr, NULL);

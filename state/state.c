@@ -193,6 +193,7 @@ static void push(Scan *c, Obj *o, const Type *type, Path path) {
 /* Captured variables stand in the closure in the order of the group's list.
  * Two of them may have one name; the n-th of a name is written {%x#n}. */
 static void walk_closure(Scan *c, Cell *closure, const Path *path) {
+  closure = closure_meant(closure);
   const Function *f = closure_function(closure);
   const FnGroup *g = f->key.group;
   if (!g) return;

@@ -305,13 +305,6 @@ typedef struct Made {
   bool counted;
 } Made;
 
-static const Type *field_type(Session *s, const Type *type, const Cell *c,
-                              int i) {
-  return type->kind == TY_TUPLE
-             ? type->args[i]
-             : value_ctor_field(&s->store, type, c->obj.tag, i);
-}
-
 static bool is_leaf(const Type *t) {
   return t->kind != TY_TUPLE && t->kind != TY_ADT;
 }
@@ -357,7 +350,7 @@ static bool copy_step(Walk *w, CopyWork *work) {
   if (!VEC_RESERVE(&work->made, 1)) return vm_out_of_memory(s);
   if (at->done < at->count) {
     int i = at->done++;
-    const Type *t = field_type(s, at->type, at->from, i);
+    const Type *t = part_type(s, at->type, at->from, i);
     Value field = cell_fields(at->from)[i];
     bool raw = !cell_field_counted(at->from, (uint64_t)i);
     if (t->kind == TY_ERROR) return vm_out_of_memory(s);
@@ -438,204 +431,6 @@ static bool copy_upto(Session *s, const Type *type, Value v, bool bits,
   return walk_copy(&w, type, v, bits, out);
 }
 
-/* --- Levels ------------------------------------------------------------- */
-
-/* What becomes of functions and cells that were made above the level: they hold
- * Duals, which end with their run. */
-typedef enum Fate {
-  FATE_STAYS,   /* nothing: stop_gradient lets them through */
-  FATE_FROZEN,  /* they hold constants from now on, functions in a copy */
-  FATE_REFUSED, /* E0610 */
-} Fate;
-
-/* A value is gone over by what the headers of its objects say, one after the
- * other, so they may be nested to any depth, and in circles.  One thing a
- * header does not say: is a tensor of rank 0 a scalar, which is bits in code
- * that is not differentiated, or is its rank unknown?  So there the types go
- * along. */
-typedef struct Left {
-  Obj *o;
-  const Type *type; /* NULL: not known */
-} Left;
-
-typedef struct Descent {
-  Session *s;
-  int level;
-  Fate fate;
-  bool plain;     /* for code that is not differentiated: scalars are bits */
-  PtrMap seen;    /* a cell that has several holders -> its copy */
-  VEC(Left) rest; /* copies of cells, and ref cells, still to be gone over */
-} Descent;
-
-static bool cannot_leave(Session *s, const char *what) {
-  vm_fault(s, E0610,
-           "a %s that was made while differentiating cannot leave the function "
-           "that is differentiated",
-           what);
-  diag_hint(s->fault, "give its value back, not the %s itself", what);
-  return false;
-}
-
-static Cell *cell_copy(Session *s, Cell *from) {
-  int n = (int)cell_count(from);
-  Cell *c = blank_cell(s, from->obj.tag, n);
-  for (int i = 0; c && i < n; i++) {
-    Value v = cell_fields(from)[i];
-    if (!cell_field_counted(from, (uint64_t)i)) {
-      cell_fields(c)[i] = v;
-      continue;
-    }
-    obj_keep(v.obj);
-    set_field(c, i, v);
-  }
-  return c;
-}
-
-/* The fields of the copy are those of the cell until it is gone over. */
-static bool down_cell(Descent *w, Cell *from, const Type *type, Value *out) {
-  bool shared = !obj_unshared(&from->obj);
-  out->cell = shared ? ptrmap_get(&w->seen, from) : NULL;
-  if (out->cell) {
-    obj_keep(out->obj);
-    return true;
-  }
-  out->cell = cell_copy(w->s, from);
-  if (!out->cell) return vm_out_of_memory(w->s);
-  if (shared) ptrmap_put(&w->seen, from, out->cell);
-  VEC_PUSH(&w->rest, (Left){out->obj, type});
-  return true;
-}
-
-/* A ref cell stays itself; its tag tells up to which level it was made.  One
- * that is frozen is like one that was made at the level. */
-static bool down_ref(Descent *w, Obj *o, const Type *type) {
-  int least = w->plain ? 0 : w->level + 1;
-  if (o->tag <= least || w->fate == FATE_STAYS) return true;
-  if (w->fate == FATE_REFUSED) return cannot_leave(w->s, "cell");
-  o->tag = (uint16_t)least;
-  VEC_PUSH(&w->rest, (Left){o, type});
-  return true;
-}
-
-static bool down_closure(Descent *w, Value v, Value *out) {
-  const InstanceKey *key = &closure_function(v.cell)->key;
-  bool dual = env_is_dual(key->env) && key->group;
-  if (dual && w->fate == FATE_REFUSED) return cannot_leave(w->s, "function");
-  if (dual && key->group->capture_count > 0 && w->fate == FATE_FROZEN)
-    return down_cell(w, v.cell, NULL, out);
-  obj_keep(v.obj);
-  *out = v;
-  return true;
-}
-
-/* A function that stays polymorphic as a value has one instance for all types
- * whose values are objects (lower/poly.c), and so does not know of what type
- * they are. */
-static bool type_unknown(Session *s, const char *does) {
-  vm_fault(s, E0614,
-           "a function that stays polymorphic as a value does not know the "
-           "type of the scalar that it %s here",
-           does);
-  diag_hint(s->fault, "write the type that the function is used at");
-  return false;
-}
-
-static bool down_tensor(Descent *w, Value v, const Type *type, Value *out,
-                        bool *counted) {
-  if (w->level) v = dual_upto(v, w->level);
-  else v.tensor = value_tensor(v);
-  if (w->plain && v.tensor->rank == 0) {
-    if (!type || type->kind != TY_TENSOR) return type_unknown(w->s, "writes");
-    *counted = type_is_counted(type);
-  }
-  if (*counted) obj_keep(v.obj);
-  *out = *counted ? v : tensor_bits_at(v.tensor, 0);
-  return true;
-}
-
-/* `counted`: the copy is an object; else it is a scalar's bits.  A tape stays
- * as it is: its records know of which run they are. */
-static bool down_object(Descent *w, Value v, const Type *type, Value *out,
-                        bool *counted) {
-  Obj *o = v.obj;
-  *counted = true;
-  if (o->size == SIZE_TENSOR || o->tag == TAG_DUAL)
-    return down_tensor(w, v, type, out, counted);
-  if (o->size == SIZE_REF) {
-    if (!down_ref(w, o, type)) return false;
-  } else if (o->tag == TAG_CLOSURE) {
-    return down_closure(w, v, out);
-  } else if (o->tag != TAG_TAPE && cell_count(v.cell) > 0) {
-    return down_cell(w, v.cell, type, out);
-  }
-  obj_keep(o);
-  *out = v;
-  return true;
-}
-
-static bool down_field(Descent *w, Value *field, const Type *type,
-                       bool *counted) {
-  Value made;
-  if (type && type->kind == TY_ERROR) return vm_out_of_memory(w->s);
-  if (!down_object(w, *field, type, &made, counted)) return false;
-  obj_drop(&w->s->store, field->obj);
-  *field = made;
-  return true;
-}
-
-/* The type of field i, as far as it is known; NULL: not at all; TY_ERROR:
- * memory ran out. */
-static const Type *type_down(Descent *w, Left at, int i) {
-  if (!w->plain || !at.type) return NULL;
-  if (at.type->kind == TY_REF) return at.type->args[0];
-  bool data = at.type->kind == TY_TUPLE || at.type->kind == TY_ADT;
-  return data ? field_type(w->s, at.type, (Cell *)at.o, i) : NULL;
-}
-
-static bool down_fields(Descent *w, Left at) {
-  bool counted;
-  if (at.o->size == SIZE_REF) {
-    RefCell *r = (RefCell *)at.o;
-    return !(at.o->mask & REF_COUNTED) ||
-           down_field(w, &r->content, type_down(w, at, 0), &counted);
-  }
-  Cell *c = (Cell *)at.o;
-  for (int i = 0, n = (int)cell_count(c); i < n; i++) {
-    if (!cell_field_counted(c, (uint64_t)i)) continue;
-    if (!down_field(w, &cell_fields(c)[i], type_down(w, at, i), &counted))
-      return false;
-    if (!counted) mark_fields(c, i, 1, false);
-  }
-  return true;
-}
-
-static bool brought_down(Descent w, Value v, const Type *type, Value *out) {
-  Mem *mem = w.s->mem;
-  bool counted;
-  ptrmap_init(&w.seen, mem);
-  VEC_INIT(&w.rest, mem);
-  bool made = down_object(&w, v, type, out, &counted), ok = made;
-  while (ok && w.rest.len && !mem_exhausted(mem))
-    ok = down_fields(&w, VEC_POP(&w.rest));
-  ok = ok && (!mem_exhausted(mem) || vm_out_of_memory(w.s));
-  if (made && !ok && counted) obj_drop(&w.s->store, out->obj);
-  VEC_DONE(&w.rest);
-  ptrmap_done(&w.seen);
-  return ok;
-}
-
-bool dual_freeze(Session *s, Value v, int level, Value *out) {
-  Descent w = {.s = s, .level = level, .fate = FATE_FROZEN};
-  return brought_down(w, v, NULL, out);
-}
-
-/* For code that goes on when the runs above the level have ended. */
-static bool dual_leave(Session *s, const Type *type, Value v, int level,
-                       bool plain, Value *out) {
-  Descent w = {.s = s, .level = level, .fate = FATE_REFUSED, .plain = plain};
-  return brought_down(w, v, type, out);
-}
-
 /* --- Inputs ------------------------------------------------------------- */
 
 static bool leaf_input(Walk *w, const Type *type, Value v, bool bits,
@@ -669,15 +464,11 @@ bool vm_plain(Session *s, const Word *pc) {
   return walk_copy(&w, pc[1].data, s->regs[pc->b], false, &s->regs[pc->a]);
 }
 
-bool vm_constant_of(Session *s, const Word *pc) {
-  Descent w = {.s = s, .fate = FATE_STAYS};
-  return brought_down(w, s->regs[pc->b], NULL, &s->regs[pc->a]);
-}
-
 /* What other code made may hold a scalar's bits. */
 static bool as_object(Session *s, const Type *type, Value v, bool counted,
                       Value *out) {
-  if (!counted && type->kind == TY_VAR) return type_unknown(s, "reads");
+  if (!counted && type->kind == TY_VAR)
+    return dual_type_unknown(s, "scalar that it reads");
   if (counted) obj_keep(v.obj);
   else v.tensor = tensor_from_bits(&s->store.heap, (DType)type->dtype, v);
   *out = v;
@@ -710,10 +501,9 @@ bool vm_dual_read(Session *s, const Word *pc) {
 /* For a cell that was made below the level.  Whether a scalar is bits in one
  * from outside, its header says. */
 static bool content_below(Session *s, const RefCell *r, const Type *type,
-                          Value v, Value *out) {
-  bool plain = r->obj.tag == 0;
-  if (!plain) return dual_leave(s, type, v, r->obj.tag - 1, false, out);
-  if (r->obj.mask & REF_COUNTED) return dual_leave(s, type, v, 0, true, out);
+                          bool known, Value v, Value *out) {
+  if (r->obj.tag > 0) return dual_freeze(s, v, r->obj.tag - 1, out);
+  if (r->obj.mask & REF_COUNTED) return dual_give_out(s, type, known, v, out);
   *out = tensor_bits_at(value_tensor(v), 0);
   return true;
 }
@@ -724,7 +514,7 @@ bool vm_dual_write(Session *s, const Word *pc) {
   RefCell *r = (RefCell *)s->regs[pc->a].obj;
   Value old = r->content, v = s->regs[pc->b], down;
   if (r->obj.tag <= s->level) {
-    if (!content_below(s, r, pc[1].data, v, &down)) return false;
+    if (!content_below(s, r, pc[1].data, pc->c, v, &down)) return false;
     obj_drop(&s->store, v.obj);
     v = down;
   }
@@ -803,7 +593,9 @@ bool vm_end(Session *s, const Word *pc) {
   }
   obj_keep(v.obj);
   set_field(tape, TAPE_VALUE, v);
-  return dual_leave(s, result, v, s->level, !dual, &s->regs[pc->a]);
+  Value *out = &s->regs[pc->a];
+  return dual ? dual_freeze(s, v, s->level, out)
+              : dual_give_out(s, result, true, v, out);
 }
 
 /* --- Rules of one's own ------------------------------------------------- */

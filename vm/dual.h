@@ -20,6 +20,7 @@
 bool vm_box(Session *s, const Word *pc);
 bool vm_plain(Session *s, const Word *pc);
 bool vm_constant_of(Session *s, const Word *pc);
+bool vm_given_out(Session *s, const Word *pc);
 bool vm_part(Session *s, const Word *pc);
 bool vm_dual_op(Session *s, const Word *pc);
 /* Does the stretch that follows record these inputs as one (code.def)?  The

@@ -251,9 +251,26 @@ struct Walk {
   void *data;
 };
 bool walk_copy(Walk *w, const Type *type, Value v, bool bits, Value *out);
+/* The type of field i of the cell of a tuple or a data type. */
+static inline const Type *part_type(Session *s, const Type *type, const Cell *c,
+                                    int i) {
+  return type->kind == TY_TUPLE
+             ? type->args[i]
+             : value_ctor_field(&s->store, type, c->obj.tag, i);
+}
+
+/* --- What leaves a run (leave.c) ---------------------------------------- */
+
 /* Copies an object below the levels above `level`, and what functions in it
  * have captured and cells hold, so that it may be used after the runs of those
  * levels.  Scalars that are bits in it stay so. */
 bool dual_freeze(Session *s, Value v, int level, Value *out);
+/* Likewise below all levels, for code that is not differentiated; `known`: each
+ * part of the type is. */
+bool dual_give_out(Session *s, const Type *type, bool known, Value v,
+                   Value *out);
+/* False, after a fault: a function that stays polymorphic as a value does not
+ * know the type of what `what` names. */
+bool dual_type_unknown(Session *s, const char *what);
 
 #endif

@@ -191,16 +191,23 @@ bool vm_check(Session *s, const Word *pc) {
 
 /* --- Unwinding ---------------------------------------------------------- */
 
+/* A function that only calls another in the program's place has none in the
+ * text: what fails there has that of its call. */
+static void name_frame(Diag *fault, CodePlace place) {
+  const Function *f = place.function;
+  if (!fault || !f || f->key.kind == FUNCTION_PLAIN) return;
+  bool first = fault->frame_count == 0;
+  if (first && !span_exists(fault->span)) fault->span = place.span;
+  diag_frame(fault, f->name, first ? fault->span : place.span);
+}
+
 /* Drops what instruction `pc` leaves live in this window; names its frame.  A
  * register that is live may still be null: the token of a cell that was shared,
  * or a value on a path not taken. */
 static void unwind_frame(Session *s, const Word *pc, Value *regs) {
   CodePlace place = code_place(s->code, pc);
   const Function *f = place.function;
-  if (s->fault && f) {
-    bool first = s->fault->frame_count == 0; /* it may lie within `pc` */
-    diag_frame(s->fault, f->name, first ? s->fault->span : place.span);
-  }
+  name_frame(s->fault, place);
   const LiveAt *live = place.live;
   for (uint32_t i = 0; live && i < live->count; i++) {
     Obj *o = regs[f->live[live->first + i]].obj;

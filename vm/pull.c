@@ -79,12 +79,6 @@ struct Derivative *derivative_make(Code *c, const OpSite *site, int n,
 
 /* --- Seeds -------------------------------------------------------------- */
 
-static const Type *part_type(Session *s, const Seeded *at, int i) {
-  return at->type->kind == TY_TUPLE
-             ? at->type->args[i]
-             : value_ctor_field(&s->store, at->type, at->v.obj->tag, i);
-}
-
 static void fault_other_shape(Session *s, const char *what, const Tensor *value,
                               const Tensor *g) {
   StrBuf text;
@@ -137,7 +131,7 @@ bool sweep_seed(Sweep *w, Seeded root) {
     int n = (int)cell_count(at.v.cell);
     for (int i = n; i-- > 0;) {
       Seeded part = {at.what,
-                     part_type(s, &at, i),
+                     part_type(s, at.type, at.v.cell, i),
                      cell_fields(at.v.cell)[i],
                      cell_fields(at.g.cell)[i],
                      !cell_field_counted(at.v.cell, (uint64_t)i),

@@ -589,6 +589,8 @@ dispatch:
     NEXT(2);
     CASE(constant_of) : SLOW(vm_constant_of(s, pc));
     NEXT(2);
+    CASE(given_out) : SLOW(vm_given_out(s, pc));
+    NEXT(2);
     CASE(part) : SLOW(vm_part(s, pc));
     NEXT(2);
     CASE(dual_op) : SLOW(vm_dual_op(s, pc));

@@ -237,6 +237,21 @@ static void group_captures(Lower *l, FnGroup *g, const FreeVars *f) {
   g->free = free;
 }
 
+/* Whoever takes a closure out of differentiated code asks for these. */
+const Type **captured_types(Lower *l, const FnGroup *g) {
+  const Type **types =
+      ARENA_ARRAY(&l->code->arena, const Type *, (size_t)g->capture_count);
+  int n = 0;
+  for (int i = 0; types && i < g->free_count; i++) {
+    const FreeVar *v = &g->free[i];
+    if (!v->captured) continue;
+    const Type *type = v->var->type;
+    types[n++] =
+        type_is_known(l, type) ? env_type(l->code, l->env, type) : NULL;
+  }
+  return types;
+}
+
 /* A group of fns with their names (NULL: none).  The members are walked as one,
  * so all of them capture what any of them uses. */
 static FnGroup *group_new(Lower *l, int count, const Var *const *vars,
@@ -254,6 +269,7 @@ static FnGroup *group_new(Lower *l, int count, const Var *const *vars,
     else note_bound(&f, f.walk.var);
   group_captures(l, g, &f);
   free_vars_done(&f);
+  if (lower_is_dual(l)) g->captured = captured_types(l, g);
   return g;
 }
 

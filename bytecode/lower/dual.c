@@ -150,6 +150,7 @@ static Reg put_closure_of(Lower *l, const Expr *e, int count,
     free[i] = (FreeVar){.var = var, .captured = true, .counted = true};
   }
   *g = (FnGroup){.free_count = count, .capture_count = count, .free = free};
+  if (lower_is_dual(l)) g->captured = captured_types(l, g);
   Function *f = code_instance(
       l->code,
       (InstanceKey){
@@ -282,6 +283,51 @@ void lower_form_body(Lower *l) {
   Reg both[2] = {run.value};
   both[1] = put_pull(l, run.tape, put_one(l, type->result), type);
   lower_cell(l, 0, 2, both, DST_TAIL);
+}
+
+/* --- Functions that leave ----------------------------------------------- */
+
+const Type *plain_type(const Function *f) {
+  return f->key.group->free[0].var->type;
+}
+
+/* The captured closure of the parameters, as differentiated code calls it. */
+static void put_plain_args(Lower *l, const Type *type, int base, Reg *args) {
+  int n = type->count;
+  for (int i = 0; i < n; i++) {
+    const Type *t = type->args[i];
+    bool boxed = !lower_is_dual(l) && type_is_float_scalar(t);
+    args[i] = reg_out(l, base + i, boxed || is_counted(l, t));
+    if (boxed) put_word(l, INS_box, args[i], (Reg)i, 0, t);
+    else put(l, INS_move, args[i], (Reg)i, 0);
+  }
+  args[n] = reg_out(l, base + n, true);
+  put(l, INS_move, args[n], captured_reg(l, 0), 0);
+}
+
+/* For code that is differentiated it is that closure and nothing more. */
+void lower_plain_body(Lower *l) {
+  const Type *type = plain_type(l->fn);
+  int base = l->out, n = type->count + 1;
+  Reg *args = ARENA_ARRAY(l->arena, Reg, (size_t)n);
+  if (!args) return;
+  l->out += n;
+  put_plain_args(l, type, base, args);
+  bool object =
+      is_counted(l, type->result) || type_is_float_scalar(type->result);
+  Reg given = NO_REG;
+  if (lower_is_dual(l)) {
+    put(l, INS_dual_tail, 0, (uint32_t)base, (uint32_t)n);
+  } else {
+    given = reg_new(l, object);
+    put(l, INS_dual_apply, given, (uint32_t)base, (uint32_t)n);
+  }
+  for (int i = 0; i < n; i++) put_listed(l, 'm', args[i]);
+  l->out = base;
+  if (given == NO_REG) return;
+  Reg value = object ? reg_of_type(l, type->result) : given;
+  if (object) put_word(l, INS_given_out, value, given, 0, type->result);
+  lower_finish(l, value, DST_TAIL);
 }
 
 /* --- Forms -------------------------------------------------------------- */

@@ -410,7 +410,8 @@ static Reg lower_write(Lower *l, const Expr *e, Reg dst) {
   Reg v = lower_content(l, e, content);
   if (lower_is_dual(l)) put(l, INS_effect, 0, 0, 0);
   if (lower_is_dual(l) && is_counted(l, content))
-    put_word(l, INS_dual_write, ref, v, 0, env_type(l->code, l->env, content));
+    put_word(l, INS_dual_write, ref, v, type_is_known(l, content),
+             env_type(l->code, l->env, content));
   else put(l, INS_ref_write, ref, v, 0);
   return lower_unit(l, dst);
 }

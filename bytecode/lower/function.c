@@ -25,6 +25,7 @@ static int param_count(const Function *f) {
     case FUNCTION_CTOR: return f->key.ctor->field_count;
     case FUNCTION_OP: return f->key.expr->type->count;
     case FUNCTION_FORM: return form_param_count(f->key.expr);
+    case FUNCTION_PLAIN: return plain_type(f)->count;
     case FUNCTION_STEP: break;
   }
   return 0;
@@ -35,6 +36,7 @@ static const Type *param_type(const Function *f, int i) {
     case FUNCTION_FN: return f->key.expr->fn->params[i]->type;
     case FUNCTION_CTOR: return f->key.ctor->fields[i];
     case FUNCTION_FORM: return form_param_type(f->key.expr, i);
+    case FUNCTION_PLAIN: return plain_type(f)->args[i];
     default: return f->key.expr->type->args[i];
   }
 }
@@ -246,6 +248,7 @@ static void lower_body(Lower *l) {
     case FUNCTION_OP: lower_op_body(l, f->key.expr); break;
     case FUNCTION_STEP: lower_step(l); break;
     case FUNCTION_FORM: lower_form_body(l); break;
+    case FUNCTION_PLAIN: lower_plain_body(l); break;
   }
 }
 

@@ -188,6 +188,9 @@ Reg lower_form(Lower *l, const Expr *e, Reg dst);
 void lower_form_body(Lower *l);
 int form_param_count(const Expr *e);
 const Type *form_param_type(const Expr *e, int i);
+/* What FUNCTION_PLAIN does, and the type of the closure that it calls. */
+void lower_plain_body(Lower *l);
+const Type *plain_type(const Function *f);
 
 /* --- Operands ----------------------------------------------------------- */
 
@@ -336,6 +339,8 @@ Reg lower_own_member(Lower *l, const Var *v);
 Function *member_function(Lower *l, const Expr *use);
 /* The instance of `f` that is called as a value. */
 Function *function_as_value(Lower *l, Function *f);
+/* What FnGroup.captured holds, from the other fields. */
+const Type **captured_types(Lower *l, const FnGroup *g);
 Reg lower_ctor(Lower *l, const Expr *e, Reg dst);
 /* A group of recursive lets, bindings[0..count). */
 void lower_group(Lower *l, const Binding *bindings, int count);

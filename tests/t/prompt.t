@@ -44,6 +44,23 @@ no cells
 END
         qr/^:state: no cell `\@x`$/, ':state lists cells');
 
+# A cell that a derivative gives in a function: 5 + 6 y.
+my $given = <<'END';
+let %f = vjp(fn (%x: float32) {
+  let %c = ref(5f);
+  let %k = %x * 3f;
+  fn (%y: float32) { ref_write(%c, ref_read(%c) + %y * %k); ref_read(%c) }
+}, 2f).0;
+END
+session(<<"IN", qr/\A5f\n%f\{%c\} : ref\(float32\) = 5f\n/, '',
+${given}%f(0f)
+:state %f
+IN
+        '... those that a derivative gave, too');
+session(<<"IN", qr/^value after 13 steps\n17f$/m, '', ':step steps through it');
+${given}:step %f(2f)
+IN
+
 session("$counter:set \@n 40\n\@step()\n:set %m.0 [1f, 2f]\n:state %m\n",
         "41\n%m.0 : ref(Tensor[(2), float32]) = "
             . "Tensor[(2), float32] [1.0, 2.0]\n", '', ':set changes one');

@@ -146,6 +146,15 @@ my %texts = (
       . 'sin(ref_read(%c)) * %q); ref_read(%c) })($f).1.0',
     'match (@map(fn (%q: float32) { tanh(%q) * $f }, @spread($f))) '
       . '{ Cons(%q, Cons(%r, _)) => %q * %r, _ => $f }',
+    # functions and cells that they give
+    'vjp(fn (%q: float32) { let %w = %q * $f; fn (%r: float32) { tanh(%r) * %w } '
+      . '}, $f).0($f)',
+    '{ let %u = vjp(fn (%q: float32) { let %c = ref(%q * $f); '
+      . '(%c, List[fn (%r: float32) { ref_read(%c) * %r }]) }, $f).0; '
+      . '@foldl(fn (%a, %h: fn(float32) -> float32) { %h(%a) }, $f, %u.1) '
+      . '+ ref_read(%u.0) }',
+    'vjp(fn (%q: float32) { vjp(fn (%r: float32) { sin(%r * %q) }, $f) }, $f)'
+      . '.0.1($f).0',
   ],
   v => [
     map({ "$_(\$v)" } qw(sin cos tanh sigmoid nn.softmax cumsum nn.log_softmax
@@ -173,6 +182,8 @@ my %texts = (
     'grad(fn (%q: Tensor[(3), float32]) { sum(tanh(%q) * $v) * $f })($v).1.0',
     'jvp(fn (%q: Tensor[(3), float32]) { tanh(%q) * $f }, ($v,), ($v,)).1',
     'vjp(fn (%q: Tensor[(3), float32]) { nn.softmax(%q * $f) }, $v).1($v).0',
+    'vjp(fn (%q: float32) { grad(fn (%r: Tensor[(3), float32]) '
+      . '{ sum(tanh(%r) * $v) * %q }) }, $f).0($v).1.0',
     'reshape(split($m, indices_or_sections=3, axis=0).1, newshape=[3])',
     'map_leaves(fn (%a, %b) { %a * tanh(%b) }, ($v, $f), ($v, $f)).0',
     'topk($v, k=3, ret_type="values")', 'repeat($f * $v, repeats=1)',

@@ -225,9 +225,7 @@ static Function *plain_new(Code *c, const Type *type, unsigned form) {
   FreeVar *free = ARENA_NEW(&c->arena, FreeVar);
   FnGroup *g = ARENA_NEW(&c->arena, FnGroup);
   const Env *env = type->param_count ? env_of_form(c, type, form) : NULL;
-  *var = (Var){.type = type,
-               .name = name_of(c->program->names, "function"),
-               .span = SPAN_NONE};
+  *var = (Var){.type = type, .name = c->nameless, .span = SPAN_NONE};
   *free = (FreeVar){.var = var, .captured = true, .counted = true};
   *g = (FnGroup){.free_count = 1, .capture_count = 1, .free = free};
   return code_instance(
@@ -372,9 +370,12 @@ enum { VERIFIES = true };
  * is loaded, and has no limit of its own. */
 Code *code_new(Program *p) {
   Mem *mem = p->tables;
-  Code *c = mem_alloc_zeroed(mem, sizeof *c);
+  const Name *nameless = name_of(p->names, "function");
+  bool named = !mem_exhausted(p->names->arena.mem);
+  Code *c = named ? mem_alloc_zeroed(mem, sizeof *c) : NULL;
   if (!c) return NULL;
   c->program = p;
+  c->nameless = nameless;
   c->mem = mem;
   c->verifies = VERIFIES;
   arena_init(&c->arena, mem);

@@ -228,8 +228,11 @@ enum { DUAL_SITES = 68, RULE_ARGS_MOST = 48 };
 
 typedef struct Code {
   Program *program;
-  bool stops_anywhere; /* any instruction may be where a run ends */
-  bool verifies;       /* code is looked at before it runs: verify.h */
+  const Name *nameless; /* for what a closure captures that has no name in the
+                           text; names belong to the context, which is locked
+                           while the code is made and not later */
+  bool stops_anywhere;  /* any instruction may be where a run ends */
+  bool verifies;        /* code is looked at before it runs: verify.h */
   Mem *mem;
   Arena arena;
   pthread_mutex_t lock;

@@ -144,9 +144,7 @@ static Reg put_closure_of(Lower *l, const Expr *e, int count,
   if (!free) return lower_failed(l);
   for (int i = 0; i < count; i++) {
     Var *var = ARENA_NEW(arena, Var);
-    *var = (Var){.type = types[i],
-                 .name = name_of(l->code->program->names, "function"),
-                 .span = e->span};
+    *var = (Var){.type = types[i], .name = l->code->nameless, .span = e->span};
     free[i] = (FreeVar){.var = var, .captured = true, .counted = true};
   }
   *g = (FnGroup){.free_count = count, .capture_count = count, .free = free};

@@ -35,6 +35,7 @@ typedef struct Descent {
   Way way;    /* of what is gone over now */
   PtrMap seen[WAYS]; /* what has several holders -> its copy */
   VEC(Left) rest;    /* copies of cells, and ref cells, still to be gone over */
+  VEC(Obj *) replaced; /* what cells held: `seen` names it, or a part of it */
 } Descent;
 
 static Cell *cell_copy(Session *s, Cell *from) {
@@ -112,6 +113,8 @@ static bool function_copy(Descent *w, Value v, Value *out) {
   return true;
 }
 
+/* A closure of what other code calls in its place (code_plain); it captures the
+ * function's copy. */
 static bool given_function(Descent *w, Value v, const Type *type, unsigned form,
                            Value *out) {
   Session *s = w->s;
@@ -239,6 +242,9 @@ static bool down_content(Descent *w, Left at) {
   RefCell *r = (RefCell *)at.o;
   bool counted;
   if (!(r->obj.mask & REF_COUNTED)) return true;
+  if (!VEC_RESERVE(&w->replaced, 1)) return vm_out_of_memory(w->s);
+  VEC_PUSH(&w->replaced, r->content.obj);
+  obj_keep(r->content.obj);
   if (!down_field(w, &r->content, type_down(w, at, 0), 0, &counted))
     return false;
   if (!counted) r->obj.mask &= MASK_BITS & ~REF_COUNTED;
@@ -255,12 +261,16 @@ static bool brought_down(Descent w, Value v, const Type *type, Value *out) {
   bool counted;
   for (int i = 0; i < WAYS; i++) ptrmap_init(&w.seen[i], mem);
   VEC_INIT(&w.rest, mem);
+  VEC_INIT(&w.replaced, mem);
   bool made = down_object(&w, v, type, 0, out, &counted), ok = made;
   while (ok && w.rest.len && !mem_exhausted(mem))
     ok = down_fields(&w, VEC_POP(&w.rest));
   ok = ok && (!mem_exhausted(mem) || vm_out_of_memory(w.s));
   if (made && !ok && counted) obj_drop(&w.s->store, out->obj);
+  for (size_t i = 0; i < w.replaced.len; i++)
+    obj_drop(&w.s->store, w.replaced.data[i]);
   VEC_DONE(&w.rest);
+  VEC_DONE(&w.replaced);
   for (int i = 0; i < WAYS; i++) ptrmap_done(&w.seen[i]);
   return ok;
 }

@@ -121,12 +121,14 @@ static bool scan_order(Scan *s, NpyHeader *h) {
   return h->fortran || scan_word(s, "False");
 }
 
+const char npy_other_dtype[] = "its descr is not a little-endian dtype of rly";
+
 static const struct Field {
   const char *key;
   bool (*scan)(Scan *s, NpyHeader *h);
   const char *what;
 } fields[] = {
-    {"descr", scan_dtype, "its descr is not a little-endian dtype of rly"},
+    {"descr", scan_dtype, npy_other_dtype},
     {"fortran_order", scan_order, "its fortran_order is not a bool"},
     {"shape", scan_shape, "its shape is not a tuple of at most 8 sizes"},
 };

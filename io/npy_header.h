@@ -27,6 +27,9 @@ size_t npy_header_size(const char *prefix);
  * first `size` are given.  NULL, or the reason why it is invalid. */
 const char *npy_header_read(const char *bytes, size_t size, uint64_t total,
                             NpyHeader *h);
+/* The reason where the array may be sound, but its elements are none of rly's:
+ * texts, Python's objects, big-endian numbers. */
+extern const char npy_other_dtype[];
 
 /* Adds a header of version 1, C order, padded so that the elements are 64-byte
  * aligned.  `out` must be empty.  Raises `exhausted` when memory runs out. */

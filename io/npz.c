@@ -153,7 +153,15 @@ static bool stream_ends(Stream *s) {
          invalid(s->reader, "entry `%s` is longer than it claims", s->name);
 }
 
-/* First the prefix, which says how long the header is; then the rest of it. */
+static bool leave_out(Stream *s, const char *why) {
+  TensorFile *f = s->reader->file;
+  if (!VEC_RESERVE(&f->left_out, 1)) return out_of_memory(s->reader);
+  VEC_PUSH(&f->left_out, (LeftOut){s->name, why});
+  return false;
+}
+
+/* First the prefix, which says how long the header is; then the rest of it.
+ * False: there is nothing to read, for one reason or another. */
 static bool read_header(Stream *s, NpyHeader *h) {
   char *bytes = s->reader->header;
   if (!stream_read(s, bytes, NPY_PREFIX)) return false;
@@ -163,6 +171,7 @@ static bool read_header(Stream *s, NpyHeader *h) {
     known = size;
   }
   const char *why = npy_header_read(bytes, known, s->size, h);
+  if (why == npy_other_dtype) return leave_out(s, why);
   return !why || invalid(s->reader, "entry `%s` is no valid npy file: %s",
                          s->name, why);
 }
@@ -175,7 +184,8 @@ static bool read_elements(Stream *s, const NpyHeader *h, char *data) {
                  s->name, dtype_name(h->dtype));
 }
 
-/* The buffer is allocated here, after the sizes were found possible. */
+/* The buffer is allocated here, after the sizes were found possible.  NULL
+ * where it is left out, too. */
 static Tensor *read_array(Stream *s) {
   Reader *r = s->reader;
   Heap *heap = r->file->heap;
@@ -193,6 +203,7 @@ static Tensor *read_array(Stream *s) {
   return t;
 }
 
+/* The tensor stays NULL where the array is left out. */
 static bool read_entry(Reader *r, size_t i) {
   const Entry *e = &r->entries.data[i];
   NamedTensor *named = &r->file->tensors.data[i];
@@ -201,15 +212,24 @@ static bool read_entry(Reader *r, size_t i) {
   if (!s.file)
     return invalid(r, "entry `%s`: %s", named->name,
                    r->zip->strerror(r->archive));
+  size_t left_out = r->file->left_out.len;
   named->tensor = read_array(&s);
   r->zip->fclose(s.file);
-  return named->tensor != NULL;
+  return named->tensor || r->file->left_out.len > left_out;
+}
+
+static void drop_left_out(TensorFile *f) {
+  size_t n = 0;
+  for (size_t i = 0; i < f->tensors.len; i++)
+    if (f->tensors.data[i].tensor) f->tensors.data[n++] = f->tensors.data[i];
+  f->tensors.len = n;
 }
 
 static bool read_archive(Reader *r) {
   if (!list_entries(r)) return false;
   for (size_t i = 0; i < r->entries.len; i++)
     if (!read_entry(r, i)) return false;
+  drop_left_out(r->file);
   return true;
 }
 

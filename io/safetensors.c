@@ -32,6 +32,7 @@ enum {
 /* One tensor as the header describes it, at bytes [begin, end) of the data. */
 typedef struct Entry {
   const char *name;
+  const char *left_out; /* why; NULL: it is read */
   DType dtype;
   int rank;
   int64_t shape[RANK_MAX];
@@ -105,30 +106,40 @@ static bool read_metadata(Reader *r, json_t *pairs) {
   return true;
 }
 
-/* By the table of dtypes; what rly has no dtype for is refused. */
+static bool leave_out(Reader *r, Entry *e, const char *why) {
+  e->left_out = why;
+  return why || out_of_memory(r);
+}
+
+/* By the table of dtypes. */
 static bool read_dtype(Reader *r, Entry *e, json_t *value) {
   const char *text = json_string_value(value);
-  e->dtype = text ? dtype_find_in_files(text) : DTYPE_NONE;
+  if (!text) return invalid(r, "tensor `%s` has no dtype", e->name);
+  e->dtype = dtype_find_in_files(text);
   if (e->dtype != DTYPE_NONE) return true;
-  return invalid(r, "tensor `%s` has the dtype %s", e->name,
-                 text ? text : "of no string");
+  return leave_out(
+      r, e,
+      arena_printf(&r->file->arena, "its dtype is %s, which is none of rly's",
+                   text));
 }
 
 /* json_is_integer() refuses 2.0 and true. */
 static bool read_shape(Reader *r, Entry *e, json_t *dims) {
   if (!json_is_array(dims))
     return invalid(r, "tensor `%s` has no shape", e->name);
-  if (json_array_size(dims) > RANK_MAX)
-    return invalid(r, "tensor `%s` has rank %zu; the most is %d", e->name,
-                   json_array_size(dims), RANK_MAX);
-  e->rank = (int)json_array_size(dims);
-  for (int i = 0; i < e->rank; i++) {
-    json_t *dim = json_array_get(dims, (size_t)i);
+  size_t rank = json_array_size(dims);
+  for (size_t i = 0; i < rank; i++) {
+    json_t *dim = json_array_get(dims, i);
     if (!json_is_integer(dim) || json_integer_value(dim) < 0)
       return invalid(r, "tensor `%s` has a dimension that is no size", e->name);
-    e->shape[i] = json_integer_value(dim);
+    if (i < RANK_MAX) e->shape[i] = json_integer_value(dim);
   }
-  return true;
+  e->rank = rank > RANK_MAX ? RANK_MAX : (int)rank;
+  if (rank <= RANK_MAX || e->left_out) return true;
+  return leave_out(
+      r, e,
+      arena_printf(&r->file->arena, "its rank is %zu, and the most is %d", rank,
+                   RANK_MAX));
 }
 
 /* The end is compared with the file's size first, so that the difference cannot
@@ -150,6 +161,7 @@ static bool read_offsets(Reader *r, Entry *e, json_t *offsets) {
 static bool check_size(Reader *r, const Entry *e) {
   int64_t count;
   size_t bytes;
+  if (e->left_out) return true;
   if (!shape_size(e->dtype, e->rank, e->shape, &count, &bytes))
     return invalid(r, "tensor `%s` is larger than memory", e->name);
   if (bytes == e->end - e->begin) return true;
@@ -208,24 +220,32 @@ static bool check_coverage(Reader *r) {
                                (unsigned long long)(size - at));
 }
 
+static bool make_tensor(Reader *r, const Entry *e) {
+  MappedElements elements = {
+      .map = r->map,
+      .path = r->path,
+      .name = e->name,
+      .offset = (size_t)(r->data_start + e->begin),
+      .size = (size_t)(e->end - e->begin),
+      .dtype = e->dtype,
+      .rank = e->rank,
+      .shape = e->shape,
+  };
+  Tensor *t = tensor_of_mapping(r->file->heap, &elements, r->diags);
+  if (t) VEC_PUSH(&r->file->tensors, (NamedTensor){e->name, t});
+  return t;
+}
+
 /* The mapping is shared by all of them and ends with the last. */
 static bool make_tensors(Reader *r) {
-  if (!VEC_RESERVE(&r->file->tensors, r->entries.len)) return out_of_memory(r);
+  TensorFile *f = r->file;
+  if (!VEC_RESERVE(&f->tensors, r->entries.len)) return out_of_memory(r);
   for (size_t i = 0; i < r->entries.len; i++) {
     const Entry *e = &r->entries.data[i];
-    MappedElements elements = {
-        .map = r->map,
-        .path = r->path,
-        .name = e->name,
-        .offset = (size_t)(r->data_start + e->begin),
-        .size = (size_t)(e->end - e->begin),
-        .dtype = e->dtype,
-        .rank = e->rank,
-        .shape = e->shape,
-    };
-    Tensor *t = tensor_of_mapping(r->file->heap, &elements, r->diags);
-    if (!t) return false;
-    VEC_PUSH(&r->file->tensors, (NamedTensor){e->name, t});
+    if (!e->left_out && !make_tensor(r, e)) return false;
+    if (!e->left_out) continue;
+    if (!VEC_RESERVE(&f->left_out, 1)) return out_of_memory(r);
+    VEC_PUSH(&f->left_out, (LeftOut){e->name, e->left_out});
   }
   return true;
 }

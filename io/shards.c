@@ -78,22 +78,47 @@ static bool list_shards(Reader *r) {
   return true;
 }
 
+/* Does the index say that a tensor is in this shard, in which it was found?
+ * *here is the answer; false after reporting. */
+static bool belongs(Reader *r, const char *shard, const char *name,
+                    bool *here) {
+  json_t *entry = json_object_get(r->weight_map, name);
+  if (!entry)
+    return invalid(r, "it does not name `%s`, a tensor of %s", name, shard);
+  const char *where = json_string_value(entry);
+  *here = where && !strcmp(where, shard);
+  if (*here && json_object_set_new(r->weight_map, name, json_null()))
+    return out_of_memory(r);
+  return true;
+}
+
 /* Moves the tensors that belong here out of a shard. */
 static bool take_tensors(Reader *r, const char *shard, TensorFile *from) {
+  bool here;
   for (size_t i = 0; i < from->tensors.len; i++) {
     NamedTensor *t = &from->tensors.data[i];
-    json_t *entry = json_object_get(r->weight_map, t->name);
-    if (!entry)
-      return invalid(r, "it does not name `%s`, a tensor of %s", t->name,
-                     shard);
-    const char *where = json_string_value(entry);
-    if (!where || strcmp(where, shard)) continue;
+    if (!belongs(r, shard, t->name, &here)) return false;
+    if (!here) continue;
     if (!tensor_file_add_name(r->file, t->name, strlen(t->name)))
       return out_of_memory(r);
-    r->file->tensors.data[r->file->tensors.len - 1].tensor = t->tensor;
+    VEC_LAST(&r->file->tensors).tensor = t->tensor;
     t->tensor = NULL;
-    if (json_object_set_new(r->weight_map, t->name, json_null()))
+  }
+  return true;
+}
+
+static bool take_left_out(Reader *r, const char *shard, TensorFile *from) {
+  Arena *arena = &r->file->arena;
+  bool here;
+  for (size_t i = 0; i < from->left_out.len; i++) {
+    LeftOut t = from->left_out.data[i];
+    if (!belongs(r, shard, t.name, &here)) return false;
+    if (!here) continue;
+    t.name = arena_strndup(arena, t.name, strlen(t.name));
+    t.why = arena_strndup(arena, t.why, strlen(t.why));
+    if (!t.name || !t.why || !VEC_RESERVE(&r->file->left_out, 1))
       return out_of_memory(r);
+    VEC_PUSH(&r->file->left_out, t);
   }
   return true;
 }
@@ -106,7 +131,7 @@ static bool read_shard(Reader *r, const char *shard) {
   if (!path) return out_of_memory(r);
   TensorFile *from = safetensors_read(path, r->file->heap, r->diags);
   if (!from) return false;
-  bool fine = take_tensors(r, shard, from);
+  bool fine = take_tensors(r, shard, from) && take_left_out(r, shard, from);
   tensor_file_free(from);
   return fine;
 }

@@ -18,6 +18,7 @@ TensorFile *tensor_file_new(Heap *heap) {
   f->heap = heap;
   arena_init(&f->arena, heap->mem);
   VEC_INIT(&f->tensors, heap->mem);
+  VEC_INIT(&f->left_out, heap->mem);
   VEC_INIT(&f->metadata, heap->mem);
   return f;
 }
@@ -28,6 +29,7 @@ void tensor_file_free(TensorFile *f) {
     if (f->tensors.data[i].tensor)
       tensor_drop(f->heap, f->tensors.data[i].tensor);
   VEC_DONE(&f->tensors);
+  VEC_DONE(&f->left_out);
   VEC_DONE(&f->metadata);
   arena_done(&f->arena);
   mem_free(f->heap->mem, f, sizeof *f);
@@ -76,6 +78,17 @@ bool file_invalid(Diags *diags, const char *path, const char *format,
   diag_error(diags, E0502, SPAN_NONE, "%s is no valid %s file: %s", path,
              format, strbuf_text(&text));
   strbuf_done(&text);
+  return false;
+}
+
+bool tensor_file_is_whole(const TensorFile *f, const char *path, Diags *diags) {
+  size_t n = f->left_out.len;
+  if (n == 0) return true;
+  const LeftOut *first = &f->left_out.data[0];
+  Diag *d = diag_error(diags, E0502, SPAN_NONE, "cannot read `%s` of %s: %s",
+                       first->name, path, first->why);
+  if (n > 1)
+    diag_note(d, SPAN_NONE, "of its tensors %zu more cannot be read", n - 1);
   return false;
 }
 

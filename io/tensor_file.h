@@ -15,10 +15,17 @@ typedef struct MetaPair {
   const char *key, *value;
 } MetaPair;
 
+/* A tensor of a sound file that is none of rly's: of another dtype, or of too
+ * high a rank.  The other tensors serve whoever does not ask for this one. */
+typedef struct LeftOut {
+  const char *name, *why; /* "its dtype is F8_E4M3, which is none of rly's" */
+} LeftOut;
+
 typedef struct TensorFile {
   Heap *heap;
   Arena arena;              /* holds the names */
   VEC(NamedTensor) tensors; /* in file order, owned */
+  VEC(LeftOut) left_out;
   VEC(MetaPair) metadata;
 } TensorFile;
 
@@ -35,6 +42,10 @@ int tensor_file_by_name(const void *a, const void *b);
 /* False after reporting when two names are equal, or memory runs out. */
 bool tensor_file_check_names(TensorFile *f, const char *path,
                              const char *format, Diags *diags);
+
+/* False after reporting: something is left out.  For whoever needs all of the
+ * file. */
+bool tensor_file_is_whole(const TensorFile *f, const char *path, Diags *diags);
 
 /* For a caller that looks up many names: the first function sorts the tensors,
  * the second finds one among the sorted; borrowed, or NULL. */

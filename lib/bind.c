@@ -7,7 +7,8 @@
  * here: a file may be bound before the text that declares its params (entry.c
  * compares).
  *
- *   bind_file     every tensor of a file       an unknown name is no error
+ *   bind_file     every tensor of a file       an unknown name is no error, nor
+ *                                              is one that cannot be read
  *   bind_tensor   a host's tensor              an unknown name is an error
  *   bind_param    likewise                     told at once, taken back
  *   bind_text     NAME=VALUE, NAME=@FILE       an unknown name is an error
@@ -26,6 +27,8 @@
 static void bind(rly_program *p, Bound b) {
   if (b.name) b.name = arena_strndup(&p->arena, b.name, strlen(b.name));
   if (b.text) b.text = arena_strndup(&p->arena, b.text, strlen(b.text));
+  if (b.left_out)
+    b.left_out = arena_strndup(&p->arena, b.left_out, strlen(b.left_out));
   VEC_PUSH(&p->bound, b);
 }
 
@@ -39,6 +42,10 @@ static rly_status bind_file(rly_program *p, const char *path) {
     bind(p, (Bound){.name = file->tensors.data[i].name,
                     .file = name,
                     .tensor = tensor_keep(file->tensors.data[i].tensor)});
+  for (size_t i = 0; i < file->left_out.len; i++) {
+    const LeftOut *t = &file->left_out.data[i];
+    bind(p, (Bound){.name = t->name, .file = name, .left_out = t->why});
+  }
   tensor_file_free(file);
   return RLY_OK;
 }
@@ -183,6 +190,15 @@ static void report_misfit(rly_program *p, const char *name, const Bound *b,
   strbuf_done(&wanted);
 }
 
+static void report_left_out(rly_program *p, const char *name, const Bound *b,
+                            Span at) {
+  Diag *d = diag_error(p->ir->diags, E0504, SPAN_NONE,
+                       "the file's tensor for `%s` cannot be read: %s", name,
+                       b->left_out);
+  if (span_exists(at)) diag_note(d, at, "declared here");
+  diag_note(d, SPAN_NONE, "the file is %s", b->file);
+}
+
 /* A text is read when its declaration is known, once: the tensor is kept in the
  * binding. */
 const Tensor *bound_tensor(rly_program *p, const char *name,
@@ -195,6 +211,10 @@ const Tensor *bound_fit(rly_program *p, Bound *b, const char *name,
                         const Type *declared, Span at) {
   DType want =
       declared->kind == TY_TENSOR ? (DType)declared->dtype : DTYPE_NONE;
+  if (b->left_out) {
+    report_left_out(p, name, b, at);
+    return NULL;
+  }
   if (!b->tensor) b->tensor = literal_read(p, name, b->text, want);
   if (!b->tensor) return NULL;
   if (fits(b->tensor, declared)) return b->tensor;

@@ -197,6 +197,10 @@ void rly_tensors_free(rly_tensors *ts) {
 static rly_status read_tensors(rly_context *cx, const char *path,
                                rly_tensors **out) {
   TensorFile *f = tensors_read(cx, path);
+  if (f && !tensor_file_is_whole(f, path, &cx->diags)) {
+    tensor_file_free(f);
+    f = NULL;
+  }
   if (!f) return status_of_failure(cx, RLY_REFUSED);
   rly_tensors *ts = tensors_take(cx, f);
   if (!ts) return RLY_LIMIT;

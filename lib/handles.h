@@ -49,8 +49,9 @@ typedef struct Bound {
   const char *name; /* NULL: the next parameter of the entry */
   Tensor *tensor;   /* owned; NULL: `text` */
   const char *text;
-  bool strict;      /* an unknown name is an error */
-  const char *file; /* that it was read from, or NULL */
+  bool strict;          /* an unknown name is an error */
+  const char *file;     /* that it was read from, or NULL */
+  const char *left_out; /* why the file's tensor is not read; or NULL */
 } Bound;
 
 /* Shapes and values for parameters, as flags have them: x=(8,128), x=FILE. */
@@ -386,7 +387,8 @@ bool session_step_holds(rly_session *s, Stepper *st, const char *condition,
 
 /* --- files.c ------------------------------------------------------------ */
 
-/* Reads the tensors of a file of any known format; NULL after reporting. */
+/* Reads the tensors of a file of any known format; NULL after reporting.  Some
+ * may be left out (io/tensor_file.h). */
 TensorFile *tensors_read(rly_context *cx, const char *path);
 /* The array of a .npy file, or the bytes of any other; NULL after reporting. */
 Tensor *array_read(rly_context *cx, const char *path);

@@ -59,7 +59,10 @@ static void note_files(Missing *m) {
 static void note_near(Missing *m, const char *name) {
   rly_program *p = m->p;
   const Bound *near = near_miss(p, name);
-  if (near) {
+  if (near && near->left_out) {
+    diag_note(m->diag, SPAN_NONE, "%s holds `%s`, but %s", near->file,
+              near->name, near->left_out);
+  } else if (near) {
     StrBuf type;
     strbuf_init(&type, p->ir->mem);
     tensor_print_type(&type, near->tensor);

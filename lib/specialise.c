@@ -12,7 +12,15 @@ static Tensor *choose(rly_program *p, const TensorFile *f, const Given *g,
   for (size_t i = 0; i < f->tensors.len; i++)
     if (!strcmp(f->tensors.data[i].name, g->name->text))
       return f->tensors.data[i].tensor;
-  if (f->tensors.len == 1) return f->tensors.data[0].tensor;
+  for (size_t i = 0; i < f->left_out.len; i++) {
+    const LeftOut *t = &f->left_out.data[i];
+    if (strcmp(t->name, g->name->text)) continue;
+    diag_error(p->ir->diags, E0542, g->what, "cannot read `%s` of %s: %s",
+               t->name, path, t->why);
+    return NULL;
+  }
+  if (f->tensors.len == 1 && f->left_out.len == 0)
+    return f->tensors.data[0].tensor;
   Diag *d = diag_error(p->ir->diags, E0542, g->what,
                        "%s has %zu tensors, but none of the name `%s`", path,
                        f->tensors.len, g->name->text);

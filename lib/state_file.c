@@ -444,7 +444,8 @@ static rly_status load(rly_session *s, const char *path, StrBuf *report) {
   if (!src.file) return stopped_or(s, RLY_REFUSED);
   VEC_INIT(&src.cells, s->mem);
   VEC_INIT(&src.shared, s->mem);
-  bool ok = read_source(&src, s, path) && unpack(s, &src, path, report);
+  bool ok = tensor_file_is_whole(src.file, path, &s->diags) &&
+            read_source(&src, s, path) && unpack(s, &src, path, report);
   VEC_DONE(&src.cells);
   VEC_DONE(&src.shared);
   if (ok)

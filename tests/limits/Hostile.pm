@@ -321,14 +321,14 @@ our %files = (
   'safetensors: a name twice' => ['E0502', 'a.safetensors',
       safetensors('{"w":1,"w":2}')],
   'safetensors: a dtype of nobody' =>
-      ['E0502', 'a.safetensors', safetensors(tensor('F7', 2, 0, 8), 'x' x 8)],
+      ['E0504', 'a.safetensors', safetensors(tensor('F7', 2, 0, 8), 'x' x 8)],
   'safetensors: a shape that overflows' => ['E0502', 'a.safetensors',
       safetensors(tensor('F32', "4294967296,4294967296", 0, 8), 'x' x 8)],
   'safetensors: a negative shape' =>
       ['E0502', 'a.safetensors', safetensors(tensor('F32', -2, 0, 8), 'x' x 8)],
   'safetensors: a broken shape' =>
       ['E0502', 'a.safetensors', safetensors(tensor('F32', 2.5, 0, 8), 'x' x 8)],
-  'safetensors: a rank beyond all' => ['E0502', 'a.safetensors',
+  'safetensors: a rank beyond all' => ['E0504', 'a.safetensors',
       safetensors(tensor('F32', join(',', (1) x 1000), 0, 4), 'x' x 4)],
   'safetensors: data beyond the file' =>
       ['E0502', 'a.safetensors', safetensors(tensor('F32', 2, 0, 8), 'x')],

@@ -244,6 +244,68 @@ for ([index_of(@both, c => 'm-2.safetensors'), '`c` is not in m-2.safetensors'],
 reads_index(index_of(a => 'nowhere.safetensors'), 1, '',
             qr/E0501.*nowhere\.safetensors/, 'a shard that is not there');
 
+# --- What is left out -------------------------------------------------------
+
+# A tensor that is none of rly's matters to those alone who ask for it.
+sub foreign {
+  my ($name, $dtype, $shape, $file) = @_;
+  my $size = 4;
+  my $bytes = safetensors(['a', 'F32', [2], [1, 2]], ['b', 'I32', [], [3]],
+                          [$name, 'I32', [], [0]]);
+  my $length = unpack 'Q<', $bytes;
+  my $header = JSON::PP->new->decode(substr $bytes, 8, $length);
+  @{$header->{$name}}{'dtype', 'shape'} = ($dtype, $shape);
+  my $text = json_text($header);
+  return spew(scratch($file), pack('Q<', length $text) . $text
+                              . substr $bytes, 8 + $length);
+}
+my $scales = foreign('c', 'F8_E8M0', [4], 'scales.safetensors');
+my $deep = foreign('c', 'I32', [(1) x 9], 'deep.safetensors');
+my $asks = spew(scratch('asks.rly'),
+                "param \@a: Tensor[(2), float32];\n"
+                . "param \@c: Tensor[?, float32];\n"
+                . "def \@main() { sum(\@a) + sum(\@c) }\n");
+for ([$scales, 'its dtype is F8_E8M0'], [$deep, 'its rank is 9']) {
+  my ($path, $why) = @$_;
+  gives(rly($pair, '--params', $path), 0, $sum, '', "left out: $why");
+  gives(rly($asks, '--params', $path), 1, '',
+        qr/E0504.*`c` cannot be read: $why.*declared here.*is \Q$path\E/s,
+        '... but asked for');
+  gives(rly($asks, '--params', $path, 'c=[1f, 2f]'), 0, "6f\n", '',
+        '... and given otherwise');
+  gives(rly('run', '--strict', $pair, '--params', $path), 1, '',
+        qr/E0505.*no use.*`c`/s, '... and refused by --strict');
+}
+my $like = foreign('x.c', 'F4', [8], 'like.safetensors');
+gives(rly($pair, '--params', $like), 0, $sum, '', 'a name like another');
+gives(rly($asks, '--params', $like), 1, '',
+      qr/E0503.*holds `x\.c`, but its dtype is F4/s,
+      'what the file has instead');
+reads_index(index_of(a => 'scales.safetensors', b => 'scales.safetensors',
+                     c => 'scales.safetensors'), 0, $sum, '', 'in a shard');
+reads_index(index_of(a => 'scales.safetensors', b => 'scales.safetensors'),
+            1, '', qr/E0502.*does not name `c`/, '... left out by the index');
+gives(rly('-e', 'def @main(%x: Tensor[(4), float32]) { %x }', '--inputs',
+          foreign('x', 'F8_E8M0', [4], 'in.safetensors')), 1, '',
+      qr/E0504.*for `x` cannot be read/, 'as an input');
+my $frames = spew(scratch('frames.rly'), "def \@step(%x: float32) { %x }\n");
+gives(rly('stream', $frames, '--input', $scales), 1, '',
+      qr/E0502.*`c` of .*F8_E8M0/s, 'where all of the file is asked for');
+SKIP: {
+  skip 'no libzip', 2 unless $archives;
+  my $labels = npy('2,', 0, 0) =~ s/<f4/<U1/r;
+  my $zip = IO::Compress::Zip->new(scratch('labels.npz'), Name => 'w.npy')
+    or die $ZipError;
+  print $zip $npy;
+  $zip->newStream(Name => 'labels.npy');
+  print $zip $labels;
+  close $zip;
+  binds(scratch('labels.npz'), 'an archive in which texts stand, too');
+  my $asks = 'param @labels: Tensor[(2), int32]; @labels';
+  gives(rly('-e', $asks, '--params', scratch('labels.npz')), 1, '',
+        qr/E0504.*for `labels` cannot be read: its descr/, '... asked for');
+}
+
 for my $read_only ('o.gguf', 'o.json') {
   gives(rly($program, '--params', scratch('w.npy'), 'x=[10, 20]', '--outputs',
             scratch($read_only)), 2, '', qr/E0507.*only read/,

@@ -103,12 +103,15 @@ static void lying_headers(void **state) {
       {"{" ENTRY("t", "F32", "[2]", "[0,8]"), "not JSON"},
       {"[]", "not a JSON object"},
       {"{}", "last 8 bytes belong to no tensor"},
-      {"{\"t\":5}", "the dtype of no string"},
-      {"{" ENTRY("t", "F33", "[2]", "[0,8]") "}", "has the dtype F33"},
+      {"{\"t\":5}", "has no dtype"},
       {"{" ENTRY("t", "F32", "2", "[0,8]") "}", "has no shape"},
       {"{" ENTRY("t", "F32", "[2.0]", "[0,8]") "}", "is no size"},
       {"{" ENTRY("t", "F32", "[-2]", "[0,8]") "}", "is no size"},
-      {"{" ENTRY("t", "F32", "[1,1,1,1,1,1,1,1,2]", "[0,8]") "}", "rank 9"},
+      {"{" ENTRY("t", "F33", "[2.0]", "[0,8]") "}", "is no size"},
+      {"{" ENTRY("t", "F33", "[2]", "[0,12]") "}", "beyond the end"},
+      {"{" ENTRY("t", "F33", "[2]", "[0,4]") "}", "last 4 bytes"},
+      {"{" ENTRY("t", "F32", "[1,1,1,1,1,1,1,1,-2]", "[0,8]") "}",
+       "is no size"},
       {"{" ENTRY("t", "F32", "[2]", "[0]") "}", "no valid data_offsets"},
       {"{" ENTRY("t", "F32", "[2]", "[8,0]") "}", "no valid data_offsets"},
       {"{" ENTRY("t", "F32", "[2]", "[-8,0]") "}", "no valid data_offsets"},
@@ -147,6 +150,35 @@ static void lying_headers(void **state) {
     assert_null(safetensors_read(d.path, &d.heap, &d.diags));
     expect_error(&d, E0502, rows[i].why);
   }
+  desk_close(&d);
+}
+
+/* What is none of rly's is left out of a sound file. */
+static void safetensors_left_out(void **state) {
+  (void)state;
+  Desk d;
+  desk_open(&d);
+  write_safetensors(
+      &d,
+      "{\"a\":{\"dtype\":\"F33\",\"shape\":[2],\"data_offsets\":[0,3]},"
+      "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[3,7]},"
+      "\"c\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],"
+      "\"data_offsets\":[7,8]}}",
+      "\1\2\3\4\5\6\7\x8", 8);
+  TensorFile *f = safetensors_read(d.path, &d.heap, &d.diags);
+  assert_non_null(f);
+  assert_int_equal(f->tensors.len, 1);
+  assert_string_equal(f->tensors.data[0].name, "b");
+  assert_memory_equal(f->tensors.data[0].tensor->data, "\4\5\6\7", 4);
+  assert_int_equal(f->left_out.len, 2);
+  assert_string_equal(f->left_out.data[0].name, "a");
+  assert_string_equal(f->left_out.data[0].why,
+                      "its dtype is F33, which is none of rly's");
+  assert_string_equal(f->left_out.data[1].why,
+                      "its rank is 9, and the most is 8");
+  assert_false(tensor_file_is_whole(f, d.path, &d.diags));
+  expect_error(&d, E0502, "cannot read `a` of");
+  tensor_file_free(f);
   desk_close(&d);
 }
 
@@ -522,6 +554,7 @@ int main(void) {
       cmocka_unit_test(safetensors_by_hand),
       cmocka_unit_test(misaligned_tensors_are_copied),
       cmocka_unit_test(lying_headers),
+      cmocka_unit_test(safetensors_left_out),
       cmocka_unit_test(lying_lengths),
       cmocka_unit_test(safetensors_round_trip),
       cmocka_unit_test(safetensors_bytes),

@@ -99,6 +99,7 @@ bool kept_add_value(rly_session *s, const Type *type, Value v, size_t most,
   arena_init(&arena, &mem);
   VEC_INIT(&p.cells, &mem);
   VEC_INIT(&p.shared, &mem);
+  VEC_INIT(&p.ctors, &mem);
   bool ok = state_pack_value(&p, "v", type, v);
   for (size_t i = 0; ok && i < p.shared.len; i++)
     kept_add_part(out, "h", p.shared.data[i], strlen(p.shared.data[i]));
@@ -107,6 +108,7 @@ bool kept_add_value(rly_session *s, const Type *type, Value v, size_t most,
                   strlen(p.cells.data[0].skeleton));
   VEC_DONE(&p.cells);
   VEC_DONE(&p.shared);
+  VEC_DONE(&p.ctors);
   arena_done(&arena);
   return ok && out->len < most;
 }

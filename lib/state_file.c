@@ -2,19 +2,22 @@
  *
  * A state file is safetensors:
  *
- *   metadata  format      "3"
+ *   metadata  format      "4"
  *             program     the signature: each global value with its type
  *             types       a line for each cell, in order: path, blank, type
  *             skeletons   likewise: path, blank, skeleton (state/state.h)
  *             shared      a line for each skeleton that others lead to
+ *             fields      a line for each constructor that a skeleton names:
+ *                         type, dot, constructor, blank, its fields
  *             narrow      a line for each tensor of int4 or uint4, which are
  *                         stored as int8 or uint8: dtype, blank, name
  *             checksum    of all of these and the tensors
  *   tensors   those of the skeletons, by their names
  *
  * A text that is too long for a header is a tensor of bytes of its name; no
- * cell's path is one of these names.  Format 2, whose checksum is slower, and
- * format 1, where nothing is shared, are read, too.
+ * cell's path is one of these names.  Read, too, are format 3, which does not
+ * tell how data types were declared, format 2, whose checksum is slower, and
+ * format 1, where nothing is shared.
  *
  * Saving packs the cells (state_pack) and writes; loading reads, compares and
  * unpacks (state_unpack), which sets all cells or none.  To carry a state over
@@ -36,10 +39,14 @@
 #include "lib/handles.h"
 #include "lib/inside.h"
 
-static const char format[] = "3";
+static const char format[] = "4";
+
+static bool sums_slowly(const char *version) {
+  return !strcmp(version, "1") || !strcmp(version, "2");
+}
 
 static bool is_known(const char *version) {
-  return !strcmp(version, "1") || !strcmp(version, "2") ||
+  return sums_slowly(version) || !strcmp(version, "3") ||
          !strcmp(version, format);
 }
 
@@ -80,8 +87,9 @@ static void checksum(const TensorFile *f, char text[17]) {
   static const char *const keys[] = {"format", "program", "types", "skeletons"};
   const char *shared = tensor_file_metadata(f, "shared");
   const char *narrow = tensor_file_metadata(f, "narrow");
+  const char *fields = tensor_file_metadata(f, "fields");
   const char *version = tensor_file_metadata(f, "format");
-  bool slow = version && strcmp(version, format) != 0;
+  bool slow = version && sums_slowly(version);
   uint64_t sum = HASH_EMPTY, tensors = 0;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     const char *value = tensor_file_metadata(f, keys[i]);
@@ -89,6 +97,7 @@ static void checksum(const TensorFile *f, char text[17]) {
   }
   if (shared) sum = add_text(sum, shared); /* format 1 has none */
   if (narrow) sum = add_text(sum, narrow);
+  if (fields) sum = add_text(sum, fields);
   for (size_t i = 0; i < f->tensors.len; i++)
     tensors += add_tensor(HASH_EMPTY, f->heap->stop, &f->tensors.data[i], slow);
   sum = hash_add(sum, &tensors, sizeof tensors);
@@ -136,6 +145,7 @@ static bool pack(Pack *p, rly_session *s, bool lenient) {
   };
   VEC_INIT(&p->packer.cells, s->mem);
   VEC_INIT(&p->packer.shared, s->mem);
+  VEC_INIT(&p->packer.ctors, s->mem);
   return state_pack(&p->packer);
 }
 
@@ -143,6 +153,7 @@ static void pack_done(Pack *p) {
   if (!p->file) return;
   VEC_DONE(&p->packer.cells);
   VEC_DONE(&p->packer.shared);
+  VEC_DONE(&p->packer.ctors);
   tensor_file_free(p->file);
 }
 
@@ -211,6 +222,17 @@ static void add_shared(Pack *p, StrBuf *out) {
   if (out->len) add_named(p->file, "shared", out);
 }
 
+static void add_fields(Pack *p, StrBuf *out) {
+  VEC_CLEAR(out);
+  for (size_t i = 0; i < p->packer.ctors.len; i++) {
+    const PackedCtor *c = &p->packer.ctors.data[i];
+    strbuf_addf(out, "%s ", c->name);
+    strbuf_add(out, c->fields);
+    strbuf_add_char(out, '\n');
+  }
+  if (out->len) add_named(p->file, "fields", out);
+}
+
 /* safetensors has no name for narrow integers: their tensors are written as the
  * dtype of the same bytes. */
 static void widen_narrow(Pack *p, StrBuf *out) {
@@ -246,6 +268,7 @@ static rly_status write_pack(Pack *p, const char *path) {
   add_lines(p, &text, "types", true);
   add_lines(p, &text, "skeletons", false);
   add_shared(p, &text);
+  add_fields(p, &text);
   widen_narrow(p, &text);
   strbuf_done(&text);
   checksum(f, sum);
@@ -284,7 +307,22 @@ typedef struct Source {
   TensorFile *file; /* its tensors are sorted by name */
   VEC(PackedCell) cells;
   VEC(const char *) shared;
+  VEC(PackedCtor) ctors;
 } Source;
+
+static void source_init(Source *src, TensorFile *file, Mem *mem) {
+  *src = (Source){.file = file};
+  VEC_INIT(&src->cells, mem);
+  VEC_INIT(&src->shared, mem);
+  VEC_INIT(&src->ctors, mem);
+}
+
+/* The file is left. */
+static void source_done(Source *src) {
+  VEC_DONE(&src->cells);
+  VEC_DONE(&src->shared);
+  VEC_DONE(&src->ctors);
+}
 
 /* Skeletons name many tensors. */
 static void sort_tensors(Source *src) {
@@ -353,6 +391,16 @@ static bool read_shared(Source *src, const char *at) {
   return !*at;
 }
 
+static bool read_fields(Source *src, const char *at) {
+  Arena *a = &src->file->arena;
+  while (*at) {
+    PackedCtor c;
+    if (!next_line(a, &at, &c.name, &c.fields)) return false;
+    VEC_PUSH(&src->ctors, c);
+  }
+  return true;
+}
+
 /* Gives tensors the narrow dtypes back that the lines name. */
 static bool read_narrow(Source *src, const char *at) {
   Arena *a = &src->file->arena;
@@ -384,7 +432,7 @@ static const char *fault_of(const TensorFile *f) {
   const char *version = tensor_file_metadata(f, "format");
   const char *sum = tensor_file_metadata(f, "checksum");
   if (!version || !sum) return "it holds tensors, but no session's state";
-  if (!is_known(version)) return "its format is another than 1, 2 and 3";
+  if (!is_known(version)) return "its format is another than 1 to 4";
   char found[17];
   checksum(f, found);
   return strcmp(sum, found) ? "its checksum says that it is damaged" : NULL;
@@ -407,11 +455,14 @@ static bool read_source(Source *src, rly_session *s, const char *path) {
   const char *skeletons = text_named(src, "skeletons");
   const char *shared = text_named(src, "shared");
   const char *narrow = text_named(src, "narrow");
+  const char *fields = text_named(src, "fields");
   if (!types || !skeletons)
     return invalid(s, path, "it holds tensors, but no session's state");
   if (!read_cells(src, types, skeletons) ||
       (shared && !read_shared(src, shared)))
     return invalid(s, path, "its lists of cells differ");
+  if (fields && !read_fields(src, fields))
+    return invalid(s, path, "its list of constructors is none");
   return !narrow || read_narrow(src, narrow) ||
          invalid(s, path, "its list of narrow integers does not fit");
 }
@@ -428,6 +479,8 @@ static bool unpack(rly_session *s, Source *src, const char *label,
       .cells = src->cells.data,
       .shared_count = src->shared.len,
       .shared = src->shared.data,
+      .ctor_count = src->ctors.len,
+      .ctors = src->ctors.data,
       .tensor = find_tensor,
       .data = src,
       .report = report,
@@ -440,18 +493,16 @@ static bool unpack(rly_session *s, Source *src, const char *label,
 static rly_status load(rly_session *s, const char *path, StrBuf *report) {
   rly_status status = session_start(s, true);
   if (status != RLY_OK) return status;
-  Source src = {.file = safetensors_read(path, &store_of(s)->heap, &s->diags)};
-  if (!src.file) return stopped_or(s, RLY_REFUSED);
-  VEC_INIT(&src.cells, s->mem);
-  VEC_INIT(&src.shared, s->mem);
-  bool ok = tensor_file_is_whole(src.file, path, &s->diags) &&
+  TensorFile *file = safetensors_read(path, &store_of(s)->heap, &s->diags);
+  if (!file) return stopped_or(s, RLY_REFUSED);
+  Source src;
+  source_init(&src, file, s->mem);
+  bool ok = tensor_file_is_whole(file, path, &s->diags) &&
             read_source(&src, s, path) && unpack(s, &src, path, report);
-  VEC_DONE(&src.cells);
-  VEC_DONE(&src.shared);
+  source_done(&src);
   if (ok)
-    log_info(s->program->cx, "loaded %s: %zu tensors", path,
-             src.file->tensors.len);
-  tensor_file_free(src.file);
+    log_info(s->program->cx, "loaded %s: %zu tensors", path, file->tensors.len);
+  tensor_file_free(file);
   return ok ? RLY_OK : stopped_or(s, RLY_REFUSED);
 }
 
@@ -489,18 +540,18 @@ static rly_status carry(rly_session *from, rly_session *to, StrBuf *report) {
   bool packed = pack(&p, from, true);
   status = packed ? RLY_OK : stopped_or(from, RLY_REFUSED);
   if (packed) {
-    Source src = {.file = p.file};
-    VEC_INIT(&src.cells, to->mem);
-    VEC_INIT(&src.shared, to->mem);
+    Source src;
+    source_init(&src, p.file, to->mem);
     for (size_t i = 0; i < p.packer.cells.len; i++)
       VEC_PUSH(&src.cells, p.packer.cells.data[i]);
     for (size_t i = 0; i < p.packer.shared.len; i++)
       VEC_PUSH(&src.shared, p.packer.shared.data[i]);
+    for (size_t i = 0; i < p.packer.ctors.len; i++)
+      VEC_PUSH(&src.ctors, p.packer.ctors.data[i]);
     sort_tensors(&src);
     if (!unpack(to, &src, "the state", report))
       status = stopped_or(to, RLY_REFUSED);
-    VEC_DONE(&src.cells);
-    VEC_DONE(&src.shared);
+    source_done(&src);
   }
   pack_done(&p);
   return status;

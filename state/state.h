@@ -101,6 +101,18 @@ typedef struct PackedCell {
   const char *path, *type, *skeleton;
 } PackedCell;
 
+/* A constructor of the text's that stands in a skeleton: `Line.Line`, and how
+ * its fields are declared, `w: float32, b: float32`.  Else a scalar's bits
+ * would be taken for those of another type, and one field for another. */
+typedef struct PackedCtor {
+  const char *name, *fields;
+} PackedCtor;
+void state_ctor_print(Session *s, StrBuf *out, const Ctor *ctor);
+/* Is it told of?  Those of the library are as they are. */
+static inline bool state_tells_ctor(const Ctor *ctor) {
+  return ctor->field_count > 0 && !ctor->adt->library;
+}
+
 typedef struct StatePacker {
   Session *session;
   Mem *mem; /* for all but values and texts; exhausted when memory ran out */
@@ -109,6 +121,7 @@ typedef struct StatePacker {
   VEC(PackedCell) cells;
   /* skeletons of shared objects; empty for a function */
   VEC(const char *) shared;
+  VEC(PackedCtor) ctors; /* each once */
   /* Takes an owned tensor; false when memory runs out. */
   bool (*tensor)(void *data, const char *name, Tensor *t);
   void *data;
@@ -132,6 +145,8 @@ typedef struct StateUnpacker {
   const PackedCell *cells;
   size_t shared_count;
   const char *const *shared;
+  size_t ctor_count; /* 0 in a state of before format 4 */
+  const PackedCtor *ctors;
   /* Looks a tensor up by name: borrowed, or NULL. */
   const Tensor *(*tensor)(void *data, const char *name);
   void *data;

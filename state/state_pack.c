@@ -50,6 +50,7 @@ typedef struct Writer {
   /* object -> `once`, `twice`, or index in `shared`, plus 1 */
   PtrMap met;
   VEC(Shared) shared; /* by index */
+  PtrMap told;        /* constructors */
 } Writer;
 
 enum { ONCE = 1, TWICE = 2, FIRST_SHARED = 3 };
@@ -164,8 +165,38 @@ static bool put_tensor(Writer *w, const Piece *p) {
   return name && t && w->packer->tensor(w->packer->data, name, t);
 }
 
+static const char *text_of(StatePacker *p, StrBuf *text) {
+  return arena_strndup(p->arena, strbuf_text(text), text->len);
+}
+
+void state_ctor_print(Session *s, StrBuf *out, const Ctor *ctor) {
+  for (int i = 0; i < ctor->field_count; i++) {
+    const Name *label = ctor->labels ? ctor->labels[i].name : NULL;
+    strbuf_addf(out, "%s%s%s", i ? ", " : "", label ? label->text : "",
+                label ? ": " : "");
+    type_print(s->code->program->types, out, ctor->fields[i], TYPE_TEXT_MOST);
+  }
+}
+
+static void tell_ctor(Writer *w, const Ctor *ctor) {
+  if (ptrmap_has(&w->told, ctor)) return;
+  StatePacker *p = w->packer;
+  StrBuf fields;
+  strbuf_init(&fields, p->mem);
+  state_ctor_print(p->session, &fields, ctor);
+  PackedCtor told = {
+      .name = arena_printf(p->arena, "%s.%s", ctor->adt->name->text,
+                           ctor->name->text),
+      .fields = text_of(p, &fields)};
+  strbuf_done(&fields);
+  ptrmap_put(&w->told, ctor, w);
+  if (told.name && told.fields) VEC_PUSH(&p->ctors, told);
+  else mem_raise_exhausted(p->mem);
+}
+
 static bool put_ctor(Writer *w, const Piece *p) {
   const Ctor *ctor = &p->type->adt->ctors[p->value.obj->tag];
+  if (state_tells_ctor(ctor)) tell_ctor(w, ctor);
   strbuf_add(&w->out, ctor->name->text);
   if (ctor->field_count) push_fields(w, p, ctor->field_count);
   return true;
@@ -223,10 +254,6 @@ static bool put_skeleton(Writer *w, const Piece *whole) {
 }
 
 /* --- Cells -------------------------------------------------------------- */
-
-static const char *text_of(StatePacker *p, StrBuf *text) {
-  return arena_strndup(p->arena, strbuf_text(text), text->len);
-}
 
 /* A content that is a single tensor takes the cell's own name. */
 static const char *content_name(const Writer *w, const Type *content) {
@@ -315,6 +342,7 @@ static void writer_init(Writer *w, StatePacker *p, const StateList *list) {
   VEC_INIT(&w->stack, p->mem);
   VEC_INIT(&w->shared, p->mem);
   ptrmap_init(&w->met, p->mem);
+  ptrmap_init(&w->told, p->mem);
 }
 
 static void writer_done(Writer *w) {
@@ -322,6 +350,7 @@ static void writer_done(Writer *w) {
   VEC_DONE(&w->stack);
   VEC_DONE(&w->shared);
   ptrmap_done(&w->met);
+  ptrmap_done(&w->told);
 }
 
 bool state_pack(StatePacker *p) {

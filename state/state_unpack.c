@@ -88,6 +88,7 @@ typedef struct Builder {
   Part *parts;
   VEC(Value) values; /* finished fields of the open entries */
   VEC(const Type *) types;
+  PtrMap agreed; /* constructors that are declared as in the state */
   size_t count;
   char why[256]; /* why the content does not fit */
 } Builder;
@@ -215,6 +216,46 @@ static bool read_char(Builder *b, char c) {
   return true;
 }
 
+/* The declaration of a constructor of this name in the state that is like ours;
+ * else the first; NULL: there is none.  At the prompt a data type may have been
+ * declared twice. */
+static const PackedCtor *told_of(Builder *b, const char *name,
+                                 const char *fields) {
+  const PackedCtor *first = NULL;
+  for (size_t i = 0; i < b->u->ctor_count; i++) {
+    const PackedCtor *c = &b->u->ctors[i];
+    if (strcmp(c->name, name)) continue;
+    if (!strcmp(c->fields, fields)) return c;
+    if (!first) first = c;
+  }
+  return first;
+}
+
+static bool look_at_ctor(Builder *b, const Ctor *ctor) {
+  StrBuf fields;
+  strbuf_init(&fields, b->u->mem);
+  state_ctor_print(b->s, &fields, ctor);
+  const char *name =
+      arena_printf(&b->names, "%s.%s", ctor->adt->name->text, ctor->name->text);
+  const PackedCtor *told = name ? told_of(b, name, strbuf_text(&fields)) : NULL;
+  bool agrees = !told || !strcmp(told->fields, strbuf_text(&fields));
+  if (!agrees)
+    misfit(b, "`%s` has the fields (%.80s), and had (%.80s)", name,
+           strbuf_text(&fields), told->fields);
+  strbuf_done(&fields);
+  return agrees;
+}
+
+/* Is the constructor declared as it was?  Only those that disagree are looked
+ * at again, for the message. */
+static bool ctor_agrees(Builder *b, const Ctor *ctor) {
+  if (!b->u->ctor_count || !state_tells_ctor(ctor)) return true;
+  if (ptrmap_has(&b->agreed, ctor)) return true;
+  if (!look_at_ctor(b, ctor)) return false;
+  ptrmap_put(&b->agreed, ctor, b);
+  return true;
+}
+
 /* The name ends where a term's text goes on. */
 static bool read_ctor(Builder *b, const Type *type, int *tag) {
   size_t n = 0;
@@ -225,7 +266,7 @@ static bool read_ctor(Builder *b, const Type *type, int *tag) {
     if (name->len != n || memcmp(name->text, b->at, n)) continue;
     b->at += n;
     *tag = i;
-    return true;
+    return ctor_agrees(b, &adt->ctors[i]);
   }
   return misfit(b, "`%s` has no constructor `%.*s`", adt->name->text,
                 (int)(n < 40 ? n : 40), b->at);
@@ -569,6 +610,7 @@ static void builder_done(Builder *b) {
   VEC_DONE(&b->open);
   VEC_DONE(&b->values);
   VEC_DONE(&b->types);
+  ptrmap_done(&b->agreed);
   arena_done(&b->names);
 }
 
@@ -582,6 +624,7 @@ static bool builder_init(Builder *b, StateUnpacker *u) {
   VEC_INIT(&b->values, mem);
   VEC_INIT(&b->types, mem);
   arena_init(&b->names, mem);
+  ptrmap_init(&b->agreed, mem);
   size_t bytes = 0;
   bool ok = size_mul(u->count, sizeof *b->targets, &bytes);
   b->targets = ok ? mem_alloc_zeroed(mem, bytes) : NULL;

@@ -458,6 +458,7 @@ static void test_old_formats(void **state) {
   (void)state;
   reads_old_format("tests/unit/state_1.safetensors");
   reads_old_format("tests/unit/state_2.safetensors");
+  reads_old_format("tests/unit/state_3.safetensors");
 }
 
 static long file_size(const char *path) {
@@ -530,7 +531,7 @@ static void test_file_names(void **state) {
   assert_int_equal(rly_tensors_count(ts), LENGTH(names));
   for (size_t i = 0; i < LENGTH(names); i++)
     assert_string_equal(rly_tensors_name(ts, i), names[i]);
-  assert_string_equal(rly_tensors_metadata(ts, "format"), "3");
+  assert_string_equal(rly_tensors_metadata(ts, "format"), "4");
   assert_non_null(strstr(rly_tensors_metadata(ts, "types"),
                          "@h ref(Tensor[(2, 3), float32])\n"));
   assert_non_null(strstr(rly_tensors_metadata(ts, "skeletons"),
@@ -587,6 +588,44 @@ static void test_load_refused(void **state) {
   unlink(path);
 }
 
+/* A value of a data type is none of another that has its names. */
+static void test_fields_changed(void **state) {
+  (void)state;
+  static const struct {
+    const char *was, *is, *words;
+  } rows[] = {
+      {"type M { M(float32, int32) } let @m = ref(M(1f, 2));",
+       "type M { M(int32, float32) } let @m = ref(M(1, 2f));",
+       "`M.M` has the fields (int32, float32), and had (float32, int32)"},
+      {"type M { M(a: int32, b: int32) } let @m = ref(List[M(1, 2)]);",
+       "type M { M(b: int32, a: int32) } let @m = ref(List[M(1, 2)]);",
+       "`M.M` has the fields (b: int32, a: int32), and had "
+       "(a: int32, b: int32)"},
+      {"type N { N(int32) } type M[A] { M(A, N) } let @m = ref(M(1, N(2)));",
+       "type N { N(float32) } type M[A] { M(A, N) } let @m = ref(M(1, N(2f)));",
+       "`N.N` has the fields (float32), and had (int32)"},
+  };
+  char path[32];
+  temporary(path);
+  for (size_t i = 0; i < LENGTH(rows); i++) {
+    Bench b, c;
+    bench_open(&b, NULL, rows[i].was);
+    assert_int_equal(rly_session_save(b.session, path), RLY_OK);
+    assert_int_equal(rly_session_load(b.session, path), RLY_OK);
+    assert_refused(path, rows[i].is, rows[i].words);
+    bench_open(&c, b.cx, rows[i].is);
+    char *report = NULL;
+    assert_int_equal(rly_session_carry(b.session, c.session, &report), RLY_OK);
+    assert_non_null(strstr(report, "changed\t@m\t"));
+    assert_non_null(strstr(report, rows[i].words));
+    rly_text_free(b.cx, report);
+    rly_session_free(c.session);
+    rly_program_free(c.program);
+    bench_close(&b);
+  }
+  unlink(path);
+}
+
 /* --- Damage ------------------------------------------------------------- */
 
 /* The file with its metadata `key` (or tensor) made anew; the checksum is
@@ -594,7 +633,8 @@ static void test_load_refused(void **state) {
 static void rewrite(rly_context *cx, const char *path, const char *key,
                     const char *value) {
   static const char *const keys[] = {"format",    "program", "types",
-                                     "skeletons", "shared",  "checksum"};
+                                     "skeletons", "shared",  "fields",
+                                     "checksum"};
   rly_tensors *from = NULL, *to = rly_tensors_new(cx);
   assert_int_equal(rly_tensors_read(cx, path, &from), RLY_OK);
   for (size_t i = 0; i < rly_tensors_count(from); i++) {
@@ -618,12 +658,13 @@ static void test_damage(void **state) {
   static const struct {
     const char *key, *value, *words;
   } rows[] = {
-      {"format", "4", "format"},
+      {"format", "5", "format"},
       {"format", NULL, "no session's state"},
       {"checksum", "0", "damaged"},
       {"types", "@n ref(int64)\n", "damaged"},
       {"skeletons", "@n (_)\n", "damaged"},
       {"shared", "Nil\n", "damaged"},
+      {"fields", "T.B int32\n", "damaged"},
   };
   char path[32];
   temporary(path);
@@ -950,6 +991,7 @@ int main(void) {
       cmocka_unit_test(test_file_names),
       cmocka_unit_test(test_function_is_not_saved),
       cmocka_unit_test(test_load_refused),
+      cmocka_unit_test(test_fields_changed),
       cmocka_unit_test(test_damage),
       cmocka_unit_test(test_lying_skeletons),
       cmocka_unit_test(test_carry),

@@ -4,7 +4,7 @@
  * (depends.h): the values that it showed, as lines, what it printed, and what
  * it did to cells.
  *
- *   rly kept: 2 of 5 steps ran
+ *   rly kept: 2 of 5 steps ran, sum 9f0c3e...   of the version and what follows
  *   5a0c1e7f00c0ffee 35           key, length of the record
  *   v 2                           a value, length
  *   42
@@ -36,12 +36,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/version.h"
 #include "lib/depends.h"
 #include "lib/kept.h"
 #include "lib/kept_text.h"
 #include "observe/observe.h"
 #include "types/types.h"
 
+enum { KEPT_SUM = 16 };                   /* its digits */
 static const size_t KEPT_MOST = 16 << 20; /* bytes of records */
 
 typedef struct Record {
@@ -73,11 +76,29 @@ static int by_key(const void *a, const void *b) {
   return (x->key > y->key) - (x->key < y->key);
 }
 
+/* Tells damage, and another version of rly, which may compute otherwise. */
+static uint64_t sum_of(const char *records, size_t len) {
+  uint64_t sum =
+      hash_add(HASH_EMPTY, RLY_VERSION_TEXT, sizeof RLY_VERSION_TEXT);
+  return hash_add(sum, records, len);
+}
+
+/* The records after the head, if they are as they were left; else NULL: all
+ * steps run. */
+static const char *sound_records(const char *text, size_t len) {
+  const char *line = text ? memchr(text, '\n', len) : NULL;
+  if (!line || line - text < KEPT_SUM) return NULL;
+  const char *digits = line - KEPT_SUM, *records = line + 1;
+  char *stop;
+  uint64_t sum = strtoull(digits, &stop, 16);
+  size_t size = len - (size_t)(records - text);
+  return stop == line && sum == sum_of(records, size) ? records : NULL;
+}
+
 static void read_records(Keeper *k) {
-  const char *at = k->run->was, *end = at + k->run->was_len;
-  const char *line = at ? memchr(at, '\n', k->run->was_len) : NULL;
-  if (!line) return;
-  at = line + 1;
+  const char *end = k->run->was + k->run->was_len;
+  const char *at = sound_records(k->run->was, k->run->was_len);
+  if (!at) return;
   const char *word;
   for (Record r = {0}; kept_next_part(&at, end, &word, &r.text, &r.len);) {
     r.key = strtoull(word, NULL, 16);
@@ -118,8 +139,10 @@ bool kept_begins(const char *text, size_t len) {
 
 static void leave(Keeper *k) {
   char head[KEPT_HEAD];
-  int n = snprintf(head, sizeof head, KEPT_WORDS "%zu of %zu steps ran\n",
-                   k->run->run, k->run->steps);
+  uint64_t sum = sum_of(strbuf_text(&k->now), k->now.len);
+  int n = snprintf(head, sizeof head,
+                   KEPT_WORDS "%zu of %zu steps ran, sum %0*" PRIx64 "\n",
+                   k->run->run, k->run->steps, KEPT_SUM, sum);
   size_t len = (size_t)n + k->now.len;
   char *now = mem_exhausted(&k->mem) ? NULL : malloc(len + 1);
   if (now) {

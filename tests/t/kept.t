@@ -19,7 +19,7 @@ sub again {
   spew($file, $text) if defined $text;
   my $run = rly('watch', '--once', @how, '--kept', $kept, $file);
   my ($ran, $all) = -e $kept
-    ? slurp($kept) =~ /^rly kept: (\d+) of (\d+) steps ran\n/ : ();
+    ? slurp($kept) =~ /^rly kept: (\d+) of (\d+) steps ran, sum \w{16}\n/ : ();
   return ($run, $ran, $all);
 }
 
@@ -240,9 +240,25 @@ is((again($text))[1], 0, 'nor does a text that is refused lose anything');
 $next = rly('watch', '--once', '--max-steps', 3, '--kept', $kept, $file);
 is($next->{status}, 3, 'a limit of steps counts all steps');
 
+# These records with a sum that is right (FNV-1a, lib/kept.c).
+my ($version) = rly('--version')->{out} =~ /(\d+\.\d+\.\d+)/;
+sub summed {
+  my ($records) = @_;
+  use integer;
+  my $sum = -3750763034362895579;
+  $sum = ($sum ^ $_) * 1099511628211 for unpack 'C*', "$version\0$records";
+  return sprintf "rly kept: 0 of 0 steps ran, sum %016x\n%s", $sum, $records;
+}
+
 # What a file holds is not trusted.
+again($text);
+my ($head, $records) = slurp($kept) =~ /\A(.*?\n)(.*)\z/s;
+spew($kept, summed($records));
+is((again($text))[1], 0, 'records that are as they were left');
 for my $bad ('', "rly kept: 0 of 0 steps ran\n82 99999999999\nx\n",
-             "rly kept: \n1 18446744073709551615\n\n") {
+             summed("82 99999999999\nx\n"),
+             summed("1 18446744073709551615\n\n"), $head,
+             "$head$records\n", $head . $records =~ s/1/2/r) {
   again($text);
   spew($kept, $bad);
   is((again($text))[1], 15, 'a file that holds something else');
@@ -266,17 +282,21 @@ my $damaged = $cells . $all_kinds . '(' . join(', ', @used) . ");\n";
 forget();
 again($damaged);
 $whole = slurp($kept);
-my ($crashed, $words) = (0, length 'rly kept: ');
+my ($crashed, $altered, $words) = (0, 0, length 'rly kept: ');
+my $said = fresh()->{out};
 for (1 .. (is_release() ? 200 : 20)) {
   my $bad = $whole;
   for (1 .. 1 + rand 4) {
     my $byte = rand() < 0.7 ? 48 + rand 10 : rand 256;
     substr($bad, $words + rand(length($bad) - $words), 1) = chr $byte;
   }
-  spew($kept, $bad);
+  spew($kept, $bad =~ s/\A.*?\n//sr =~ s/\A(.*)\z/summed($1)/ser);
   $crashed++ if (again($damaged =~ s/\);\n\z/, 1);\n/r))[0]{status};
+  spew($kept, $bad);
+  $altered++ if (again($damaged))[0]{out} ne $said;
 }
 is($crashed, 0, 'others in which bytes are others');
+is($altered, 0, '... which the sum tells');
 @how = ();
 
 # A file that cannot be read or written.

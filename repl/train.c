@@ -41,6 +41,21 @@ static void catch_signals(rly_session *s) {
   sigaction(SIGTERM, &action, NULL);
 }
 
+/* A signal ends a step, not the saving of what came before it. */
+static int keep(Training *t) {
+  running = NULL;
+  int code = train_keep(t);
+  running = t->session;
+  return code;
+}
+
+static int write_weights(Training *t, const char *name) {
+  running = NULL;
+  int code = train_write_weights(t, name);
+  running = t->session;
+  return code;
+}
+
 /* --- Calls --------------------------------------------------------------- */
 
 static rly_status call(rly_session *s, const char *name, rly_value **out) {
@@ -181,21 +196,26 @@ static void find_nan(Training *t, bool nan) {
   t->h = old;
 }
 
-/* The sum is the same in all processes, so all stop. */
+/* The sum is the same in all processes, so all stop.  The step may have written
+ * cells of the program's, and with a rate that is no number the weights. */
 static int stop_at_nan(Training *t, const StepReport *r) {
   train_show_end(t);
-  int status = train_keep(t);
+  rly_status restored = rly_session_restore(t->session, t->before);
+  int status = restored == RLY_OK ? keep(t) : exit_status(restored);
   t->agreed = !status;
   if (status || !train_leads(t)) return status ? status : EXIT_RUNTIME;
-  bool loss = !isfinite(r->loss);
-  double x = loss ? r->loss : r->norm;
+  bool loss = !isfinite(r->loss), norm = !isfinite(r->norm);
+  double x = loss ? r->loss : norm ? r->norm : r->rate;
   fprintf(stderr, "rly: step %lld: the %s is %s; the weights before are kept\n",
-          (long long)t->step + 1, loss ? "loss" : "norm of the gradient",
+          (long long)t->step + 1,
+          loss   ? "loss"
+          : norm ? "norm of the gradient"
+                 : "rate that --schedule gives",
           isnan(x) ? "NaN"
           : x > 0  ? "inf"
                    : "-inf");
   train_show_why(t, TRAIN_NO_NUMBER);
-  find_nan(t, isnan(x));
+  if (loss || norm) find_nan(t, isnan(x));
   return EXIT_RUNTIME;
 }
 
@@ -209,7 +229,7 @@ static int break_off(Training *t, rly_status status) {
   host_report(t->h);
   if (rly_session_restore(t->session, t->before) == RLY_OK) {
     t->step = t->before_step;
-    if (t->step && !train_keep(t)) train_write_weights(t, "weights");
+    if (t->step && !keep(t)) write_weights(t, "weights");
   }
   train_show_why(t, code == EXIT_INTERRUPTED ? TRAIN_CUT : TRAIN_FAILED);
   return code;
@@ -221,10 +241,10 @@ static int finish_epoch(Training *t, const StepReport *r, bool *over) {
   rly_status status = end_epoch(t, &e);
   if (status != RLY_OK) return break_off(t, status);
   train_show_epoch(t, r, &e);
-  int code = e.best ? train_write_weights(t, "best") : 0;
+  int code = e.best ? write_weights(t, "best") : 0;
   uint64_t patience = t->h->cli->patience;
   *over = patience && e.without >= (int64_t)patience;
-  return code ? code : train_keep(t);
+  return code ? code : keep(t);
 }
 
 /* Why the run is to end here, as its exit status; 0: it is not.  --timeout is
@@ -241,11 +261,12 @@ static int advance(Training *t, bool *over) {
   StepReport r;
   rly_status status = do_step(t, &r);
   if (status != RLY_OK) return break_off(t, status);
-  if (!isfinite(r.loss) || !isfinite(r.norm)) return stop_at_nan(t, &r);
+  if (!isfinite(r.loss) || !isfinite(r.norm) || !isfinite(r.rate))
+    return stop_at_nan(t, &r);
   t->step++;
   train_show_step(t, &r);
   if (t->step % t->per_epoch == 0) return finish_epoch(t, &r, over);
-  return every && t->step % (int64_t)every == 0 ? train_keep(t) : 0;
+  return every && t->step % (int64_t)every == 0 ? keep(t) : 0;
 }
 
 static int go_on(Training *t) {
@@ -268,8 +289,8 @@ static int say_end(Training *t) {
   int why = ending(t);
   bool whole = t->step >= t->steps;
   train_show_end(t);
-  int code = train_keep(t);
-  if (!code) code = train_write_weights(t, "weights");
+  int code = keep(t);
+  if (!code) code = write_weights(t, "weights");
   t->agreed = !code;
   if (code) return code;
   train_show_why(t, whole      ? TRAIN_DONE

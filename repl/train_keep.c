@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "repl/files.h"
 #include "repl/guard.h"
 #include "repl/train.h"
 
@@ -266,6 +267,20 @@ static int try_folder(Training *t) {
   return 0;
 }
 
+/* Of what the run writes only the weights may be a file that it read, as
+ * --params. */
+static int check_weights(Training *t) {
+  static const char *const names[] = {"weights.safetensors",
+                                      "best.safetensors"};
+  int status = 0;
+  for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++) {
+    char path[PATH_ROOM];
+    if (!path_of(t, path, names[i])) return EXIT_REFUSED;
+    status = files_check_output(t->h, path, "a file of weights of this run");
+  }
+  return status;
+}
+
 static int make_folder(Training *t) {
   if (!mkdir(t->folder, 0777) || errno == EEXIST) return 0;
   return host_unwritable(
@@ -335,6 +350,7 @@ int train_open(Training *t) {
   if (newest < 0) status = make_folder(t);
   if (!status) status = lock_folder(t); /* it may have been made just now */
   if (!status) status = try_folder(t);
+  if (!status) status = check_weights(t);
   if (!status) status = train_sum_inputs(t);
   if (!status && newest >= 0) status = go_on_with(t, newest);
   return status ? status : note_settings(t);

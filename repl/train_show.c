@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "repl/display.h"
+#include "repl/files.h"
 #include "repl/train.h"
 
 enum { PATIENCE = 10 };
@@ -21,8 +22,10 @@ enum { PATIENCE = 10 };
 int train_log_open(Training *t) {
   const char *path = t->h->cli->log;
   if (!path || !train_leads(t)) return 0;
-  t->log =
-      !strcmp(path, "-") ? stdout : fopen(path, t->h->cli->resume ? "a" : "w");
+  bool given = strcmp(path, "-");
+  int code = given ? files_check_output(t->h, path, "the file of --log") : 0;
+  if (code) return code;
+  t->log = !given ? stdout : fopen(path, t->h->cli->resume ? "a" : "w");
   if (t->log) return 0;
   return host_unwritable(t->h, "cannot write %s: %s", path, strerror(errno));
 }
@@ -120,13 +123,16 @@ static Progress progress(const Training *t, const StepReport *r,
                     .left = each * (double)(t->steps - t->step)};
 }
 
+/* A NaN has a sign, of which nobody wants to hear. */
+static double shown(double x) { return isnan(x) ? (double)NAN : x; }
+
 static void put_line(const Training *t, const Progress *p, StrBuf *out) {
   const EpochReport *e = p->ended;
   strbuf_addf(out, "epoch %lld/%lld  step %lld/%lld  loss %.4g",
               (long long)p->epoch, (long long)t->epochs, (long long)t->step,
-              (long long)t->steps, p->loss);
+              (long long)t->steps, shown(p->loss));
   if (e && e->validated)
-    strbuf_addf(out, "  validation %.4g%s", e->validation,
+    strbuf_addf(out, "  validation %.4g%s", shown(e->validation),
                 e->best ? " (best)" : "");
   strbuf_addf(out, "  norm %.3g  rate %.3g", p->step->norm, p->step->rate);
   strbuf_addf(out, "  %.0f/s  ", p->speed);

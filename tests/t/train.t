@@ -578,6 +578,72 @@ like($nan->{err},
      'the step and the operator that made it');
 is_deeply([kept('nan')], [1], 'the state before it is kept');
 
+# ... and the program's own cells go back with it: without that the third step
+# is not the one that fails when it is looked at again.
+my $counting = spew(scratch('counting.rly'), <<'END');
+let @calls = ref(0);
+param @w: Tensor[(1), float32] = [1f];
+def @data() { ([[1f], [2f], [3f], [4f]],) }
+def @loss(%w: Tensor[(1), float32], %x: Tensor[(?, 1), float32]) -> float32 {
+  ref_write(@calls, ref_read(@calls) + 1);
+  let %s = if (ref_read(@calls) == 3) { -1f } else { 1f };
+  sum(sqrt(%x * %w * %s))
+}
+END
+gives(rly('train', $counting, '--batch', 1, '-o', scratch('counting')), 2,
+      qr/\A.*\z/s,
+      qr/step 3: the loss is NaN;.*counting\.rly:7:7:.*E0608.*`sqrt`/s,
+      'a NaN that hangs on a cell is found');
+spew($counting,
+     slurp($counting)
+         . "def \@wild(%s: int32, %n: int32, %r: float64) { 0f64 / 0f64 }\n");
+gives(rly('train', $counting, '--batch', 4, '--epochs', 1,
+          '--schedule', '@wild', '-o', scratch('wild')), 2, qr/\A.*\z/s,
+      qr/step 1: the rate that --schedule gives is NaN; the weights before/,
+      'a rate that is no number');
+
+# --- What is read -------------------------------------------------------------
+
+my $source = slurp($counting);
+gives(rly('train', $counting, '-o', scratch('own'), '--log', $counting), 1, '',
+      qr/E0506.*file of --log and a file that is read/,
+      'a log in the place of the program');
+is(slurp($counting), $source, '... which stays');
+mkdir scratch('tuned');
+my $tuned = spew(scratch('tuned/weights.safetensors'),
+                 safetensors(['w', 'F32', [1], [2]]));
+$source = slurp($tuned);
+gives(rly('train', $counting, '--params', $tuned, '-o', scratch('tuned')), 1,
+      '', qr/E0506.*weights of this run and a file that is read/,
+      'weights in the place of those that were read');
+is(slurp($tuned), $source, '... which stay');
+
+# Two signals at once, the second of which comes while the state is saved.
+my $long = spew(scratch('long.rly'), <<'END');
+def @data() { (zeros(shape=[400000, 1], dtype="float32"),) }
+param @w: Tensor[(1), float32] = [1f];
+def @loss(%w: Tensor[(1), float32], %x: Tensor[(?, 1), float32]) -> float32 {
+  sum(%x * %w)
+}
+END
+my @lost = grep {
+  my $folder = scratch("twice$_");
+  my $pid = fork // die;
+  if (!$pid) {
+    open STDOUT, '>', '/dev/null';
+    open STDERR, '>', '/dev/null';
+    exec $ENV{RLY}, 'train', $long, '--batch', 1, '-o', $folder;
+  }
+  sleep 0.05 until -d $folder;
+  sleep 0.2;
+  kill 'INT', $pid;
+  sleep 0.00005;
+  kill 'INT', $pid;
+  waitpid $pid, 0;
+  !-e "$folder/weights.safetensors";
+} 1 .. 8;
+is("@lost", '', 'two signals lose nothing');
+
 # No operator makes it: it is in what the step reads.  The third example comes
 # in another place of the epoch.
 my $reads = 'def @loss(%w: float32, %x: Tensor[(?, 2), float32]) {';

@@ -659,8 +659,9 @@ rly_status rly_session_set_profile(rly_session *s, bool on);
  * A session's state is the mutable cells that its global values lead to, in
  * the order of the text.  A path names a cell: `@name`, then `.N` (a tuple's
  * field), `.Ctor.N` (a constructor's), `{%x}` (what a function captured), `^`
- * (what a cell holds); `%name` for a top-level `let %name`.  The functions
- * below first evaluate `let`s that were not run yet. */
+ * (what a cell holds); `%name` for a top-level `let %name`.  Of several `let`s
+ * of one name the last has the name, and `@name#2` is the one before it.  The
+ * functions below first evaluate `let`s that were not run yet. */
 
 /* The list as it is now; NULL when the session is at work, or after
  * reporting.  What its functions give lives as long as it does. */

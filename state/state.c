@@ -35,7 +35,7 @@ typedef struct Path {
   StepInto into;
   char sigil;
   const char *name;
-  size_t index; /* of a field; or which global of that name, from 1 */
+  size_t index; /* of a field; or which global of that name: 1, the newest */
 } Path;
 
 typedef struct Pending {
@@ -293,18 +293,34 @@ static void walk(Scan *c) {
   }
 }
 
-/* Globals that share a name (the prompt allows redefinition) are numbered. */
+/* How many values have each name: of `@` in names[0], of `%` in names[1]. Those
+ * that this session has not computed count, so that a path means the same in
+ * all sessions of a program. */
+static void count_names(const Program *p, PtrMap names[2]) {
+  for (size_t i = 0; i < p->values.len; i++) {
+    const Global *g = p->values.data[i];
+    PtrMap *of = &names[g->kind == GLOBAL_LOCAL];
+    uintptr_t same = (uintptr_t)ptrmap_get(of, g->name) + 1;
+    ptrmap_put(of, g->name, (void *)same);
+  }
+}
+
+/* Globals that share a name (the prompt allows redefinition) are numbered from
+ * the newest, which is the one that the name means now: its path is the name
+ * alone.  The older ones are listed as well, for functions that were defined
+ * before may still use them. */
 static void walk_globals(Scan *c) {
   const Session *s = c->session;
+  const Program *p = s->code->program;
   PtrMap names[2];
   for (int i = 0; i < 2; i++) ptrmap_init(&names[i], s->mem);
-  for (size_t i = 0; i < s->value_count; i++) {
-    if (!s->values[i].defined) continue;
-    const Global *g = s->code->program->values.data[i];
+  count_names(p, names);
+  for (size_t i = 0; i < p->values.len && i < s->value_count; i++) {
+    const Global *g = p->values.data[i];
     bool local = g->kind == GLOBAL_LOCAL;
-    size_t same = (size_t)(uintptr_t)ptrmap_get(&names[local], g->name) + 1;
-    ptrmap_put(&names[local], g->name, (void *)(uintptr_t)same);
-    if (type_is_counted(g->type))
+    uintptr_t same = (uintptr_t)ptrmap_get(&names[local], g->name);
+    ptrmap_put(&names[local], g->name, (void *)(same - 1));
+    if (s->values[i].defined && type_is_counted(g->type))
       push(c, s->values[i].value.obj, g->type,
            (Path){NULL, INTO_ROOT, local ? '%' : '@', g->name->text, same});
     walk(c);

@@ -4,7 +4,8 @@
  * left to right, what a closure captured by first occurrence, a cell before
  * what it holds.  A path names one:
  *
- *   @name, %name   a global, a top-level local (the n-th of one name: @name#n)
+ *   @name, %name   a global, a top-level local; the newest of one name;
+ *                  @name#2 the one before it
  *   $name          a cell that the host added
  *   .N             a tuple's field          .Cons.N  a constructor's
  *   {%x}           what a closure captured  ^        what a cell holds

@@ -71,6 +71,27 @@ session("$counter:set \@n 1f\n:set %m.0 [1f]\n:set \@zz 3\n:set \@n 1 +\n"
            .*no\ such\ cell.*E0004.*takes\ a\ cell's\ path/sx,
         ':set refuses what does not fit, and changes nothing then');
 
+my $anew = "let \@c = ref(0);\nlet \@c = ref(5);\n";
+session("$anew:set \@c 9\nref_read(\@c)\n:state\n", <<'END', '',
+9
+@c#2 : ref(int32) = 0
+@c : ref(int32) = 9
+END
+        'of two cells of one name, the name is that of the newest');
+session("$anew:snapshot $_\n:set \@c 7\n:restore $_\n:state\n", <<'END', '',
+@c#2 : ref(int32) = 0
+@c : ref(int32) = 5
+END
+        '... in a file, too')
+    for scratch('anew.safetensors');
+session("let \@c = ref(0);\n:fork b\nlet \@c = ref(5);\n:fork main\n"
+            . ":set \@c#2 3\n:reset\n:state\n:fork b\n:state\n", <<'END', '',
+@c#2 : ref(int32) = 0
+@c#2 : ref(int32) = 0
+@c : ref(int32) = 5
+END
+        '... and in a fork that has not entered it');
+
 session("$counter:snapshot\n\@step()\n:snapshot two\n\@step()\n:restore\n"
             . "\@step()\n:restore 1\n\@step()\n:restore no\n",
         "snapshot 1\n2\nsnapshot two\n3\n3\n2\n", qr/no snapshot `no`/,

@@ -327,8 +327,9 @@ static int run_once(Rerun *r) {
 /* --- Again and again ----------------------------------------------------- */
 
 /* 0: another run may follow.  EXIT_INTERRUPTED after Ctrl-C, EXIT_RUNTIME when
- * nobody reads the output any more, EXIT_REFUSED without a plugin or where a
- * file would be lost.  With --once, the exit status of the run. */
+ * the output cannot be written or nobody reads it any more, EXIT_REFUSED
+ * without a plugin or where a file would be lost.  With --once, the exit status
+ * of the run. */
 static int run_again(Rerun *r, const Cli *cli) {
   static const char clear[] = "\033[H\033[2J\033[3J";
   Host h;
@@ -342,10 +343,9 @@ static int run_again(Rerun *r, const Cli *cli) {
   if (!refused && !(may_keep(&h) && host_plugins(&h))) refused = EXIT_REFUSED;
   int status = refused ? refused : run_once(r);
   bool stopped = status == EXIT_INTERRUPTED && !r->changed;
-  int written = host_finish(&h, cli->once ? status : 0);
+  int written = host_finish(&h, cli->once || stopped ? status : 0);
   host_done(&h);
-  if (cli->once) return written;
-  return stopped ? EXIT_INTERRUPTED : refused ? refused : written;
+  return refused && !cli->once ? refused : written;
 }
 
 /* A file that is not there at the beginning is not waited for: one run says why

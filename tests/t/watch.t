@@ -178,4 +178,14 @@ like($once->{err}, qr/:2:1: error\[E0602\]/, '... which is told');
 is($once->{status}, 2, '... and what `rly run` would exit with');
 is(rly('watch', '--once', spew($file, "7;\n"))->{status}, 0, 'or 0');
 
+SKIP: {
+  skip 'no /dev/full', 2 unless -c '/dev/full';
+  # So much that writing fails while the program still runs.
+  spew($file, "1;\n" x 9999);
+  for my $once ([], ['--once']) {
+    is(rly({out => '/dev/full'}, 'watch', @$once, $file)->{status}, 2,
+       "output that cannot be written: watch @$once");
+  }
+}
+
 done_testing();

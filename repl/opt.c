@@ -373,7 +373,8 @@ static int opt_file(Opt *o) {
   if (mem_exhausted(o->out.mem)) return host_out_of_memory(o->h);
   if (ok) host_write(o->h, strbuf_text(&o->out), o->out.len);
   host_report(o->h);
-  return ok && !found ? 0 : EXIT_REFUSED;
+  if (ok && !found) return 0;
+  return strcmp(o->h->last_code, "E0703") ? EXIT_REFUSED : EXIT_LIMIT;
 }
 
 static int opt_main(Host *h) {

@@ -168,8 +168,9 @@ static void report(Host *h, const char *command, const Exec *x, int status) {
   Diags *diags = h->program->ir->diags;
   Diag *d;
   if (x->late)
-    d = diag_error(diags, E0520, SPAN_NONE, "`%s` did not end within %g s",
-                   command, h->cli->limits.timeout);
+    d = diag_error(diags, E0703, SPAN_NONE,
+                   "time limit of %g s reached: `%s` did not end",
+                   h->cli->limits.timeout, command);
   else if (WIFSIGNALED(status))
     d = diag_error(diags, E0520, SPAN_NONE, "`%s` was ended by %s", command,
                    strsignal(WTERMSIG(status)));

@@ -194,6 +194,9 @@ static void put_file(const char *command, const char *file, StrBuf *out) {
   }
 }
 
+/* By these the shell says that it has not run the command. */
+enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+
 /* The first text is as the printer writes it, with the imports in place: if the
  * command does not fail for that, there is nothing to begin with. */
 static bool begin(Reduce *r) {
@@ -209,6 +212,14 @@ static bool begin(Reduce *r) {
   r->seconds = h->cli->trial_timeout;
   if (!(r->seconds > 0))
     r->seconds = fmax(TRIAL_LEAST, TRIAL_TIMES * (clock_seconds() - start));
+  if (r->status == NOT_EXECUTABLE || r->status == NOT_FOUND) {
+    diag_error(
+        h->program->ir->diags, E0506, SPAN_NONE,
+        "`%s` cannot be run: %s (status %d of the shell)", r->command,
+        r->status == NOT_FOUND ? "no such command" : "it is not executable",
+        r->status);
+    return false;
+  }
   if (r->status > 0) {
     Version whole;
     bool ok = version_of_text(h, "candidate", strbuf_text(&r->text),

@@ -199,6 +199,9 @@ gives(opt($small, '--exec', 'echo why >&2; exit 3'), 1, '',
       qr/error\[E0520\]: `.*` ended with status 3\n.*it said: why/,
       'that fails');
 gives(opt($small, '--exec', 'kill -9 $$'), 1, '', qr/ended by Killed/, 'dies');
+gives(opt($small, '--timeout', 1, '--exec', 'sleep 100'), 3, '',
+      qr/error\[E0703\]: time limit of 1 s reached: `sleep 100` did not end/,
+      'does not end');
 gives(opt($small, '--exec', 'echo "def @f("'), 1, '',
       qr/error\[E0520\]: the text that `.*` made is refused.*error\[E00/s,
       'writes no program');
@@ -243,6 +246,12 @@ SKIP: {
   is(rly('check', spew($path, $reduced->{out}))->{status}, 0, 'which checks');
   is(system("$ENV{RLY} opt --verify --exec 'perl $count' $path >/dev/null 2>&1")
      >> 8, 1, 'and still fails');
+}
+for (['nosuchcommand {}', 'no such command'], ['/ {}', 'not executable']) {
+  my ($command, $why) = @$_;
+  gives(opt($small, '--reduce', $command), 1, '',
+        qr/error\[E0506\]: `.*` cannot be run: .*$why/,
+        "--reduce with $command");
 }
 # A trial that does not end in time does not count, so the 7 stays.
 my $slow = 'grep -q 7 {} && exit 1; sleep 60; exit 1';

@@ -38,6 +38,7 @@ typedef enum FlagKind {
   POSITIVE,
   COUNT32,
   POSITIVE32,
+  RUNS,
   THREADS,
   SECONDS,
   LIMIT_BYTES,
@@ -98,6 +99,11 @@ static bool read_count32(const char *text, uint64_t least, uint64_t *out) {
   return read_count(text, out) && *out >= least && *out <= 1000000000;
 }
 
+/* The time of each run is remembered for the median. */
+static bool read_runs(const char *text, uint64_t *out) {
+  return read_count(text, out) && *out >= 1 && *out <= 1000000;
+}
+
 static bool read_threads(const char *text, int *out) {
   uint64_t n;
   if (!read_count(text, &n) || n < 1 || n > 1024) return false;
@@ -147,6 +153,7 @@ static const char *const takes[] = {
     [POSITIVE] = "a whole number, 1 or more",
     [COUNT32] = "a whole number up to 1000000000",
     [POSITIVE32] = "a whole number from 1 to 1000000000",
+    [RUNS] = "a whole number from 1 to 1000000",
     [THREADS] = "a number from 1 to 1024",
     [SECONDS] = "seconds, such as 1.5",
     [LIMIT_BYTES] = "bytes, such as 512M, or none",
@@ -204,6 +211,7 @@ static bool store(const Flag *f, Cli *cli, const char *value) {
     case POSITIVE: return read_count(value, at) && *(uint64_t *)at > 0;
     case COUNT32: return read_count32(value, 0, at);
     case POSITIVE32: return read_count32(value, 1, at);
+    case RUNS: return read_runs(value, at);
     case THREADS: return read_threads(value, at);
     case SECONDS:
     case NUMBER: return read_seconds(value, at);
@@ -219,10 +227,13 @@ void limits_plain(rly_options *o) {
   if (o->tape_memory == NO_LIMIT) o->tape_memory = 0;
 }
 
-/* The row of limit number i; NULL: there are no more. */
+/* The row of limit number i; NULL: there are no more.  A limit has other rows
+ * for commands where it is of something else; the prompt's row stands for it.
+ */
 static const Flag *limit_flag(int i) {
   for (const Flag *f = flags; f < flags + FLAG_COUNT; f++)
-    if (f->kind >= LIMIT_BYTES && f->kind <= LIMIT_SECONDS && i-- == 0)
+    if (f->kind >= LIMIT_BYTES && f->kind <= LIMIT_SECONDS &&
+        f->commands & IN_REPL && i-- == 0)
       return f;
   return NULL;
 }
@@ -345,6 +356,7 @@ static bool is_given(const Flag *f, const Cli *cli) {
     case POSITIVE:
     case COUNT32:
     case POSITIVE32:
+    case RUNS:
     case LIMIT_COUNT: return *(const uint64_t *)at != 0;
     default: return false;
   }

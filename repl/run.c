@@ -328,12 +328,9 @@ static rly_status run_timed(Host *h, const rly_function *entry, bool show,
   return status == RLY_OK ? ended : status;
 }
 
-/* The first run prints; the others are only timed.  The list of times is
- * bounded, not the patience: more runs than RUNS_MAX are not made. */
+/* The first run prints; the others are only timed. */
 static rly_status run_repeated(Host *h, const rly_function *entry) {
-  enum { RUNS_MAX = 1000000 };
   uint64_t n = h->cli->repeat ? h->cli->repeat : 1;
-  if (n > RUNS_MAX) n = RUNS_MAX;
   double *ms = calloc(n, sizeof *ms);
   rly_status status = ms ? RLY_OK : RLY_LIMIT;
   for (uint64_t i = 0; i < n && status == RLY_OK; i++)

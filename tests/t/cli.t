@@ -174,7 +174,8 @@ for (['--timeout', 'soon', 'seconds, such as 1.5, or none'],
      ['--max-memory', '50MBi', 'bytes, such as 512M, or none'],
      ['--max-memory', '0', 'bytes, such as 512M, or none'],
      ['--max-depth', '1e9', 'a whole number, 1 or more, or none'],
-     ['--repeat', '0', 'a whole number, 1 or more'],
+     ['--repeat', '0', 'a whole number from 1 to 1000000'],
+     ['--repeat', '1000001', 'a whole number from 1 to 1000000'],
      ['--threads', '0', 'a number from 1 to 1024'],
      ['--color', 'sometimes', 'auto, always or never']) {
   my ($flag, $value, $takes) = @$_;

@@ -632,10 +632,10 @@ my @lost = grep {
   if (!$pid) {
     open STDOUT, '>', '/dev/null';
     open STDERR, '>', '/dev/null';
-    exec $ENV{RLY}, 'train', $long, '--batch', 1, '-o', $folder;
+    exec $ENV{RLY}, 'train', $long, '--batch', 1, '-o', $folder, '--log',
+         "$folder.log";
   }
-  sleep 0.05 until -d $folder;
-  sleep 0.2;
+  sleep 0.05 until -s "$folder.log";
   kill 'INT', $pid;
   sleep 0.00005;
   kill 'INT', $pid;

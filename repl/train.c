@@ -404,6 +404,7 @@ static int begin_together(Training *t) {
   if (!code && t->team) {
     t->step = train_agree(t, train_leads(t) ? t->step : 0);
     code = (int)train_agree(t, train_leads(t) ? 0 : begin(t));
+    if (!code) code = train_check_alike(t);
   }
   t->agreed = code;
   return code;

@@ -79,6 +79,9 @@ typedef struct Training {
 int train_join(Training *t);
 /* Has each process a shard?  0 or an exit status. */
 int train_check_team(const Training *t);
+/* Do all processes train the same, with the same settings, program, examples
+ * and weights?  0, or the same exit status in all. */
+int train_check_alike(Training *t);
 /* Shows this process how it goes, and keeps the run? */
 bool train_leads(const Training *t);
 /* The largest of what the processes say, to all; alone: one's own. */
@@ -104,6 +107,8 @@ bool train_each_tensor(const Training *t, rly_value *v,
                        bool (*see)(void *data, rly_value *tensor), void *data);
 /* Computes t->sums; 0 or an exit status. */
 int train_sum_inputs(Training *t);
+/* Adds a line for the weights to t->sums; 0 or an exit status. */
+int train_sum_weights(Training *t);
 /* Says where the examples of the step to come hold a NaN, or, unless `nan`, an
  * infinity; if they do not, whether the weights hold one.  False: neither does,
  * or the session of the program failed. */

@@ -115,6 +115,18 @@ int train_sum_inputs(Training *t) {
   return code;
 }
 
+int train_sum_weights(Training *t) {
+  static const char name[] = "train.learned";
+  rly_value *v;
+  rly_status status = rly_session_call(t->session, name, 0, NULL, &v);
+  if (status != RLY_OK) return exit_status(status);
+  guard_begin(t->h->cli, "reading the weights");
+  int code = add_sum(t, name, strlen(name), v);
+  guard_end();
+  rly_value_free(v);
+  return code;
+}
+
 /* --- No number ----------------------------------------------------------- */
 
 /* The first element that is NaN, or the first that is infinite. */

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "repl/train.h"
 #include "repl/user.h"
 
@@ -71,6 +74,60 @@ bool train_leads(const Training *t) { return !t->team || !t->team->rank; }
 int64_t train_agree(const Training *t, int64_t mine) {
   return t->team ? team_most(t->team, mine) : mine;
 }
+
+/* --- Are all alike? ------------------------------------------------------- */
+
+/* By a sum of 63 bits: both it and its negative are numbers to agree on, and
+ * the largest of each are opposite where all say the same. */
+static bool all_have(const Training *t, const char *text, size_t len) {
+  int64_t sum = (int64_t)(XXH3_64bits(text, len) >> 1);
+  int64_t most = train_agree(t, sum), least = -train_agree(t, -sum);
+  return most == least;
+}
+
+/* What its author and `rly train` wrote, imports included. */
+static void put_program(const Training *t, StrBuf *out) {
+  const SourceMap *sources = t->h->program->ir->sources;
+  for (size_t i = 0; i < sources->files.len; i++) {
+    const SourceFile *f = sources->files.data[i];
+    if (!f->library) strbuf_add_len(out, f->text, f->len);
+  }
+}
+
+/* Says it once.  All know it, so none has to end the others. */
+static int differ(const Training *t, const char *what) {
+  if (!train_leads(t)) return EXIT_REFUSED;
+  return host_usage(t->h,
+                    "the processes of this team differ in %s: mpirun has to "
+                    "start all of them alike",
+                    what);
+}
+
+/* Each process asks the same questions in the same order.  That of weights and
+ * examples comes last, for it reads them all. */
+int train_check_alike(Training *t) {
+  const StrBuf *settings = &t->settings;
+  int64_t lengths[] = {t->steps, t->per_epoch, (int64_t)t->h->cli->patience};
+  if (!all_have(t, strbuf_text(settings), settings->len))
+    return differ(t, "settings");
+  if (!all_have(t, (const char *)lengths, sizeof lengths))
+    return differ(t, "--epochs, --patience or how many examples they have");
+  StrBuf program;
+  strbuf_init(&program, t->h->program->mem);
+  put_program(t, &program);
+  bool same = all_have(t, strbuf_text(&program), program.len);
+  strbuf_done(&program);
+  if (!same) return differ(t, "programs");
+  int code = train_leads(t) ? 0 : train_sum_inputs(t);
+  if (!code) code = train_sum_weights(t);
+  code = (int)train_agree(t, code);
+  if (code) return code;
+  return all_have(t, strbuf_text(&t->sums), t->sums.len)
+             ? 0
+             : differ(t, "examples, params or weights");
+}
+
+/* --- Leaving -------------------------------------------------------------- */
 
 static void shared_done(Shared *x) {
   team_sum_free(x->sum);

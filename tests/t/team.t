@@ -151,6 +151,45 @@ said_once('no file', qr/cannot read/, 'train', scratch('none.rly'), '--shards',
           3);
 said_once('a run that is there', qr/holds a run of/, @train, '-o',
           scratch('alone'));
+
+# What a second process has otherwise than the first; each ends at once, and
+# none of them waits for a sum that never comes.
+my $mix = slurp($program);
+my $fewer = spew(scratch('fewer.rly'),
+                 $mix =~ s/87/84/r =~ s/\[29, 3\]/[28, 3]/r);
+my $other_data = spew(scratch('other.rly'), $mix =~ s/0\.5f\)/0.7f)/r);
+for (['shards', 'settings', @train, '--shards', 4],
+     ['epochs', '--epochs', @train, '--epochs', 2],
+     ['seed', 'settings', @train, '--seed', 5],
+     ['rate', 'settings', @train, '--lr', '0.01'],
+     ['data', 'programs', 'train', $other_data, @train[2 .. $#train]],
+     ['shapes', '--epochs', 'train', $fewer, @train[2 .. $#train]]) {
+  my ($name, $what, @second) = @$_;
+  my $r = rly(by_team(1), @train, '-o', scratch('unlike'), ':', '-n', 1,
+              $ENV{RLY}, @second, '-o', scratch('unlike'));
+  is($r->{status}, 1, "processes of other $name are refused");
+  is(scalar(() = $r->{err} =~ /this team differ in $what/g), 1, '... once')
+      or diag($r->{err});
+}
+# Of two files of params the values differ.
+my $given = spew(scratch('given.rly'), <<'END');
+param @out0: Tensor[(3, 1), float32];
+param @w: Tensor[(1), float32] = [1f];
+def @data() { (@out0,) }
+def @loss(%w: Tensor[(1), float32], %x: Tensor[(?, 1), float32]) -> float32 {
+  mean(%x * %w)
+}
+END
+my @from = map {
+  my $file = scratch("given$_.safetensors");
+  rly('run', '-e', "[[1f], [2f], [${_}f]]", '--outputs', $file);
+  ['train', $given, '--params', $file, '--shards', 2, '-o', scratch('given')];
+} 3, 4;
+my $unlike = rly(by_team(1), @{$from[0]}, ':', '-n', 1, $ENV{RLY},
+                 @{$from[1]});
+is($unlike->{status}, 1, 'processes of other params are refused');
+like($unlike->{err}, qr/differ in examples, params or weights/, '... so');
+
 my $root = spew(scratch('root.rly'), <<'END');
 param @w: Tensor[(1), float32] = [0.01f];
 def @data() { ([[1f], [1f], [1f]],) }

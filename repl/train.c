@@ -107,6 +107,7 @@ static rly_status do_step(Training *t, StepReport *r) {
                     .norm = float_of(v, 1),
                     .rate = float_of(v, 2),
                     .examples = int_of(v, 3),
+                    .count = float_of(v, 4),
                     .seconds = clock_seconds() - start};
   rly_value_free(v);
   return RLY_OK;
@@ -124,7 +125,8 @@ static rly_status end_epoch(Training *t, EpochReport *e) {
                      .validation = float_of(v, 1),
                      .validated = checks > 0,
                      .best = bool_of(v, 2),
-                     .without = int_of(v, 3)};
+                     .without = int_of(v, 3),
+                     .count = float_of(v, 4)};
   rly_value_free(v);
   return RLY_OK;
 }
@@ -235,10 +237,68 @@ static int break_off(Training *t, rly_status status) {
   return code;
 }
 
+/* --- What the file's functions give --------------------------------------- */
+
+/* NULL: there is none of this name. */
+static const Global *global_of(const Training *t, const char *name) {
+  Program *ir = t->h->program->ir;
+  return scope_global(&ir->user, name_of(ir->names, name));
+}
+
+/* May the count that a weighted loss gives divide a sum? */
+static rly_status check_count(const Training *t, double count, const char *of) {
+  if (isfinite(count) && count > 0) return RLY_OK;
+  Diag *d = diag_error(
+      t->h->program->ir->diags, E0504, global_of(t, t->loss)->span,
+      "`@%s` says that the examples of %s count %g", t->loss, of, count);
+  diag_hint(d,
+            "losses are weighted by what their examples count, as the number "
+            "of unmasked tokens: it must be above 0 and finite");
+  return RLY_RUNTIME;
+}
+
+/* Is what the file's @order gave for the epoch an order of its examples? */
+static rly_status check_order(const Training *t) {
+  static const char bounds[] = "train.order.bounds";
+  if (!global_of(t, bounds)) return RLY_OK;
+  rly_value *v;
+  rly_status status = call(t->session, bounds, &v);
+  if (status != RLY_OK) return status;
+  int len = int_of(v, 0), least = int_of(v, 1), most = int_of(v, 2);
+  int count = int_of(v, 3);
+  rly_value_free(v);
+  if (len == count && least >= 0 && most < count) return RLY_OK;
+  Diags *diags = t->h->program->ir->diags;
+  Span at = global_of(t, "order")->span;
+  Diag *d =
+      len != count
+          ? diag_error(diags, E0504, at,
+                       "`@order` gives %d rows for an epoch of %d examples",
+                       len, count)
+          : diag_error(diags, E0504, at,
+                       "`@order` gives row %d, and the examples of an epoch "
+                       "are rows 0 to %d",
+                       least < 0 ? least : most, count - 1);
+  diag_hint(d,
+            "`@order(key, n, size)` gives n rows, each from 0 to n - 1, as "
+            "@shuffled(%%key, %%n) does");
+  return RLY_RUNTIME;
+}
+
+/* Only @batch can have given no example at all. */
+static rly_status check_step(const Training *t, const StepReport *r) {
+  if (r->examples) return check_count(t, r->count, "a step");
+  diag_error(t->h->program->ir->diags, E0504, global_of(t, "batch")->span,
+             "`@batch` gives no example for a step");
+  return RLY_RUNTIME;
+}
+
 /* Is there an epoch's end after this step, and may there be further ones? */
 static int finish_epoch(Training *t, const StepReport *r, bool *over) {
   EpochReport e;
   rly_status status = end_epoch(t, &e);
+  if (status == RLY_OK && e.validated)
+    status = check_count(t, e.count, "the validation");
   if (status != RLY_OK) return break_off(t, status);
   train_show_epoch(t, r, &e);
   int code = e.best ? write_weights(t, "best") : 0;
@@ -260,6 +320,8 @@ static int advance(Training *t, bool *over) {
   uint64_t every = t->h->cli->save_every;
   StepReport r;
   rly_status status = do_step(t, &r);
+  if (status == RLY_OK && t->step % t->per_epoch == 0) status = check_order(t);
+  if (status == RLY_OK) status = check_step(t, &r);
   if (status != RLY_OK) return break_off(t, status);
   if (!isfinite(r.loss) || !isfinite(r.norm) || !isfinite(r.rate))
     return stop_at_nan(t, &r);
@@ -336,10 +398,8 @@ static int check_held_out(Training *t) {
  * loss' parameters. */
 static int check_counts(Training *t, const char *counts, const char *giver) {
   rly_program *p = t->h->program;
-  Scope *user = &p->ir->user;
-  if (!scope_global(user, name_of(p->ir->names, counts))) return 0;
-  const Global *from = scope_global(user, name_of(p->ir->names, giver));
-  const Global *loss = scope_global(user, name_of(p->ir->names, t->loss));
+  if (!global_of(t, counts)) return 0;
+  const Global *from = global_of(t, giver), *loss = global_of(t, t->loss);
   rly_value *v;
   rly_status status = call(t->session, counts, &v);
   if (status != RLY_OK) return exit_status(status);

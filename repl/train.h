@@ -13,6 +13,7 @@
 typedef struct StepReport {
   double loss, norm, rate;
   int64_t examples;
+  double count; /* how much they count */
   double seconds;
 } StepReport;
 
@@ -22,6 +23,7 @@ typedef struct EpochReport {
   bool validated; /* else `validation` is none */
   bool best;
   int64_t without; /* epochs since the best one */
+  double count;    /* how much the examples of the validation count */
 } EpochReport;
 
 /* A sum over parts that the processes of a team share out. */

@@ -10,7 +10,7 @@
  * and may have @validation() -> examples, @order(key, n, size) -> an order.
  * The text keeps all that a run needs to go on in cells, and gives
  *
- *   @train.step()       a step: (loss, norm, rate, examples)
+ *   @train.step()       a step: (loss, norm, rate, examples, their count)
  *   @train.batch(step)  what its examples are made from; with more shards than
  *                       one, @train.shards(batch) says how many it has,
  *                       @train.shard(batch, k) gives one's part of the sum, and
@@ -19,7 +19,12 @@
  *                       summed over the shards
  *   @train.seen()       what that step reads: (weights, examples, their rows in
  *                       the data; or ())
- *   @train.epoch()      the end of an epoch: (loss, validation, best, without)
+ *   @train.order.bounds()
+ *                       of the epoch's order, where the file has @order: how
+ *                       many rows, the least and the greatest, and how many
+ *                       examples an epoch has
+ *   @train.epoch()      the end of an epoch: (loss, validation, best, without,
+ *                       how much validation counts)
  *   @train.checks()     how many parts validation has; 0: there is none
  *   @train.check(k)     one's part of its sum
  *   @train.end(sum)     the end of an epoch with that sum
@@ -171,6 +176,18 @@ static unsigned long long epoch_steps(const Cli *cli) {
   return cli->epoch_steps ? cli->epoch_steps : 100;
 }
 
+/* The order that the file's @order gave for the epoch; of no row the bounds are
+ * 0 and -1. */
+static void put_order_bounds(Plan *p) {
+  strbuf_add(&p->t->text,
+             "def @train.order.bounds() -> (int32, int32, int32, int32) {\n"
+             "  let %order = ref_read(@train.order);\n"
+             "  let %n = take(shape_of(%order), 0);\n"
+             "  if (%n == 0) { (0, 0, -1, @train.count) }\n"
+             "  else { (%n, min(%order), max(%order), @train.count) }\n"
+             "}\n");
+}
+
 /* What the examples of a step are made from: drawn ones, or the rows that come
  * in the order of the epoch; and how many they are. */
 static void put_batches(Plan *p) {
@@ -238,6 +255,7 @@ static void put_batches(Plan *p) {
               "  take(shape_of(%%b), 0)\n"
               "}\n\n",
               size, shuffled, size);
+  if (p->order) put_order_bounds(p);
 }
 
 /* %loss and %g of the examples %x, and %m, how much they count. */
@@ -266,7 +284,7 @@ static void put_shard(Plan *p) {
   strbuf_add(out, "def @train.shards(%b: ");
   put_batch_type(p);
   strbuf_addf(out,
-              ") -> int32 { minimum(%llu, @train.size(%%b)) }\n"
+              ") -> int32 { maximum(1, minimum(%llu, @train.size(%%b))) }\n"
               "def @train.shard(%%b: ",
               (unsigned long long)p->shards);
   put_batch_type(p);
@@ -306,7 +324,8 @@ static void put_shard(Plan *p) {
 static void put_sum(Plan *p) {
   StrBuf *out = &p->t->text;
   strbuf_add(out,
-             "def @train.step() -> (float64, float64, float64, int32) {\n"
+             "def @train.step() "
+             "-> (float64, float64, float64, int32, float64) {\n"
              "  let %b = @train.batch(ref_read(@train.steps));\n"
              "  let %parts = " ALL_SHARDS
              ";\n"
@@ -348,7 +367,7 @@ static void put_step(Plan *p) {
     strbuf_add(out, ")");
   } else strbuf_add(out, "def @train.step()");
   strbuf_add(out,
-             " -> (float64, float64, float64, int32) {\n"
+             " -> (float64, float64, float64, int32, float64) {\n"
              "  let %step = ref_read(@train.steps);\n");
   put_rate(p);
   strbuf_add(out, "  let %w = ref_read(@train.weights);\n");
@@ -370,9 +389,10 @@ static void put_step(Plan *p) {
   } else strbuf_add(out, "  let %c = (%g, sqrt(@sum_of_squares(%g)));\n");
   bool own = *p->optimizer == '@';
   strbuf_addf(out,
-              "  if (isfinite(%%loss) && isfinite(%%c.1)) {\n"
+              "  if (isfinite(%%loss) && isfinite(%%c.1)%s) {\n"
               "    let %%s = ref_read(@train.optimiser);\n"
               "    let %%u = @%s_step(%%s, %%w, %%c.0, %s%%rate%s%s);\n",
+              p->weighted ? " && isfinite(%m) && %m > 0f64" : "",
               own ? p->optimizer + 1 : p->optimizer,
               own ? "" : "rate=", *p->given ? ", " : "", p->given);
   strbuf_add(out,
@@ -383,7 +403,7 @@ static void put_step(Plan *p) {
              "    ref_write(@train.sum, (%sum.0 + %loss * %m, "
              "%sum.1 + %m))\n"
              "  } else { () };\n"
-             "  (%loss, %c.1, %rate, @train.size(%b))\n"
+             "  (%loss, %c.1, %rate, @train.size(%b), %m)\n"
              "}\n\n");
   if (summed) put_sum(p);
 }
@@ -464,14 +484,15 @@ static void put_validation(Plan *p) {
  * gives a NaN as the mean. */
 static void put_epoch(Plan *p) {
   strbuf_add(&p->t->text,
-             "def @train.epoch() -> (float64, float64, bool, int32) {\n"
+             "def @train.epoch() "
+             "-> (float64, float64, bool, int32, float64) {\n"
              "  @train.end(if (@train.checks() == 0) { (0f64, 0f64) } else {\n"
              "    @tree_sum(fn (%a, %b) { (%a.0 + %b.0, %a.1 + %b.1) },\n"
              "              @map(@train.check, @range(@train.checks())))\n"
              "  })\n"
              "}\n"
              "def @train.end(%v: (float64, float64)) -> "
-             "(float64, float64, bool, int32) {\n"
+             "(float64, float64, bool, int32, float64) {\n"
              "  let %sum = ref_read(@train.sum);\n"
              "  ref_write(@train.sum, (0f64, 0f64));\n"
              "  let %loss = %sum.0 / %sum.1;\n"
@@ -482,7 +503,7 @@ static void put_epoch(Plan *p) {
              "  let %better = %counts < %best.0;\n"
              "  ref_write(@train.best, if (%better) { (%counts, 0) }\n"
              "                         else { (%best.0, %best.1 + 1) });\n"
-             "  (%loss, %checked, %better, ref_read(@train.best).1)\n"
+             "  (%loss, %checked, %better, ref_read(@train.best).1, %v.1)\n"
              "}\n"
              "def @train.without() -> int32 { ref_read(@train.best).1 }\n"
              "def @train.learned() { ref_read(@train.weights) }\n");

@@ -19,6 +19,8 @@ use Time::HiRes qw(sleep time);
 my $check = rly('gradcheck', 'tests/train/losses_gradients.rly');
 is($check->{status}, 0, "the losses' derivatives are right")
     or diag($check->{out});
+gives(rly('-e', '@tree_sum(fn (%x: int32, %y: int32) { %x + %y }, Nil)'), 2,
+      '', qr/no arm of this match takes Nil/, 'a sum of nothing fails');
 is(scalar(() = $check->{out} =~ /: right at \d\d?\d? elements/g), 10,
    'each was tried');
 
@@ -111,6 +113,79 @@ my ($mean) = split /\n/,
     rly('train', $many, '--batch', 1_000_000, '--shards', 2200, '--epochs', 1,
         '--log', '-', '-o', scratch('many'))->{out};
 near([json($mean)->{loss}], [0.4999995], 1e-5, 'many shards of many examples');
+
+# --- What the file's functions give -----------------------------------------
+
+# A run whose @order, count or batch cannot be is refused at its first step.
+sub refuses {
+  my ($name, $def, $message, @args) = @_;
+  my $file = spew(scratch("refused$runs.rly"), <<"END");
+param \@w: float32 = 1f;
+$def
+END
+  gives(rly('train', $file, '--batch', 4, '--epochs', 2, '-o',
+            scratch('refused' . $runs++), @args), 2, '',
+        qr/^\S+: error\[E0504\]: $message\n.*^failed after step 0/ms, $name);
+}
+
+my $nine = <<'END';
+def @data() { (arange(0, 9, 1, dtype="float32"),) }
+def @loss(%w: float32, %x: Tensor[(?), float32]) { %w * mean(%x) }
+END
+sub order {
+  return $nine . 'def @order(%key: Tensor[(10), uint64], %n: int32, '
+         . "%size: int32) -> Tensor[(?), int32] { $_[0] }";
+}
+refuses('an order that is too short', order('arange(0, %n - 2, 1)'),
+        '`@order` gives 7 rows for an epoch of 9 examples');
+refuses('... of no row', order('zeros(shape=[0], dtype="int32")'),
+        '`@order` gives 0 rows for an epoch of 9 examples');
+refuses('... that is too long', order('arange(0, %n + 1, 1)'),
+        '`@order` gives 10 rows for an epoch of 9 examples');
+refuses('... with a row after the last', order('arange(1, %n + 1, 1)'),
+        '`@order` gives row 9, and the examples of an epoch are rows 0 to 8');
+refuses('... with one before the first', order('arange(0, %n, 1) - 1'),
+        '`@order` gives row -1, and the examples .*');
+refuses('... with one that is held out', order('arange(0, %n, 1) + 1'),
+        '`@order` gives row 7, and the examples of an epoch are rows 0 to 6',
+        '--validate', 0.3);
+my $twice = spew(scratch('rows_twice.rly'), "param \@w: float32 = 1f;\n"
+                 . order('arange(0, %n, 1) / 2'));
+is(rly('train', $twice, '--epochs', 2, '-o',
+       scratch('rows_twice'))->{status}, 0, 'an order may give a row twice');
+
+sub counting {
+  my ($count) = @_;
+  return <<"END";
+def \@data() { (arange(0, 9, 1, dtype="float32"),) }
+def \@loss(%w: float32, %x: Tensor[(?), float32]) { (%w * mean(%x), $count) }
+END
+}
+for my $shards (1, 2) {
+  for (['0f', '-?0'], ['-1f', "-$shards"], ['0f / 0f', '-?nan'],
+       ['inff', 'inf']) {
+    my ($count, $shown) = @$_;
+    refuses("a count of $count, $shards shards", counting($count),
+            "`\@loss` says that the examples of a step count $shown",
+            '--shards', $shards);
+  }
+  refuses("no example, $shards shards", <<'END',
+def @batch(%key: Tensor[(10), uint64], %n: int32) { (zeros(shape=[0]),) }
+def @loss(%w: float32, %x: Tensor[(?), float32]) { %w * sum(%x) }
+END
+          '`@batch` gives no example for a step', '--shards', $shards);
+}
+# The validation's count is found at the epoch's end, which is done once more
+# by a run that goes on.
+my $uncounted = spew(scratch('uncounted.rly'), <<'END');
+param @w: float32 = 1f;
+def @data() { (ones(shape=[4]),) }
+def @validation() { (zeros(shape=[4]),) }
+def @loss(%w: float32, %x: Tensor[(?), float32]) { (%w * mean(%x), sum(%x)) }
+END
+gives(rly('train', $uncounted, '--epochs', 2, '-o', scratch('uncounted')), 2,
+      '', qr/says that the examples of the validation count 0\n/,
+      'a validation that counts nothing');
 
 # --- Logs -------------------------------------------------------------------
 

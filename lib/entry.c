@@ -13,6 +13,7 @@
  * usually the one that was misspelt. */
 #include <string.h>
 
+#include "base/limits.h"
 #include "lib/handles.h"
 
 static const Type *param_type(const rly_function *entry, int i) {
@@ -178,39 +179,70 @@ rly_status rly_program_bind_param(rly_program *p, const char *name,
   return status;
 }
 
+/* One message of --strict, which lists the first of what it is about. */
+typedef struct Strict {
+  Diag *diag; /* NULL: there is nothing to say */
+  size_t count;
+} Strict;
+
+/* Is the next one still listed? */
+static bool strict_lists(Strict *s) { return s->count++ < MISSING_MOST; }
+
+/* Was there nothing to say? */
+static bool strict_end(const Strict *s) {
+  if (s->diag && s->count > MISSING_MOST)
+    diag_note(s->diag, SPAN_NONE, "and %zu more", s->count - MISSING_MOST);
+  return !s->diag;
+}
+
+/* A tensor without use: where it is, if the message names another file, which
+ * name it may have been given for, and why it could not be of use. */
+static void list_unused(Strict *s, const Bound *b, const char *file,
+                        const char *near) {
+  bool other = strcmp(b->file, file) != 0;
+  diag_note(s->diag, SPAN_NONE, "`%s`%s%s%s%s%s%s%s", b->name,
+            other ? " of " : "", other ? b->file : "",
+            near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "",
+            b->left_out ? ", which cannot be read: " : "",
+            b->left_out ? b->left_out : "");
+}
+
 /* Has every tensor of a file a param, or a parameter of the entry, of its name?
- * One message lists those without. */
+ */
 static bool all_used(rly_program *p, const rly_function *entry) {
-  Diag *d = NULL;
+  Strict unused = {0};
+  const char *file = NULL; /* the first that has one */
   for (size_t i = 0; i < p->bound.len; i++) {
     const Bound *b = &p->bound.data[i];
     if (!b->file) continue;
     Suggestion near = suggestion_for(b->name);
     if (known_name(p, entry, b->name, &near)) continue;
-    if (!d)
-      d = diag_error(p->ir->diags, E0505, SPAN_NONE,
-                     "the program has no use for tensors of %s", b->file);
-    diag_note(d, SPAN_NONE, near.best ? "`%s`; did you mean `%s`?" : "`%s`",
-              b->name, near.best);
+    if (!unused.diag) {
+      file = b->file;
+      unused.diag =
+          diag_error(p->ir->diags, E0505, SPAN_NONE,
+                     "the program has no use for tensors of %s", file);
+    }
+    if (strict_lists(&unused)) list_unused(&unused, b, file, near.best);
   }
-  return !d;
+  return strict_end(&unused);
 }
 
-/* Is every param bound to a value, so that no default is used?  One message
- * lists those that are not. */
+/* Is every param bound to a value, so that no default is used? */
 static bool no_defaults(rly_program *p) {
-  Diag *d = NULL;
+  Strict unbound = {0};
   for (size_t i = 0; i < p->ir->params.len; i++) {
     const Global *g = p->ir->params.data[i];
     bool bound = param_has_parts(g) ? param_is_bound(p, g)
                                     : find_bound(p, g->name->text) != NULL;
     if (!g->value || bound) continue;
-    if (!d)
-      d = diag_error(p->ir->diags, E0503, SPAN_NONE,
-                     "params would be left at their defaults");
-    diag_note(d, g->span, "`%s`", g->name->text);
+    if (!unbound.diag)
+      unbound.diag = diag_error(p->ir->diags, E0503, SPAN_NONE,
+                                "params would be left at their defaults");
+    if (strict_lists(&unbound))
+      diag_note(unbound.diag, g->span, "`%s`", g->name->text);
   }
-  return !d;
+  return strict_end(&unbound);
 }
 
 static bool check_strictly(rly_program *p, const rly_function *entry) {

@@ -387,6 +387,14 @@ gives(rly('run', '--strict', $weights, '--params', $file{more}), 1, '',
       '... are refused by --strict');
 gives(rly('run', '--strict', $weights, '--params', $file{more}, 'bias=[1, 1]'),
       1, '', qr/E0505/, '... each');
+my $many = spew(scratch('many.safetensors'),
+                safetensors(map { [sprintf('t%02d', $_), 'F32', [], [0]] }
+                            1 .. 52));
+my $refused = rly('run', '--strict', $weights, '--params', $file{more},
+                  '--params', $many, 'bias=[1, 1]');
+is(scalar(() = $refused->{err} =~ /^  note: `/mg), 50, '... the first 50');
+like($refused->{err}, qr/^  note: `t01` of \Q$many\E$/m, '... of which file');
+like($refused->{err}, qr/^  note: and 3 more$/m, '... and the others counted');
 gives(rly('run', '--strict', $params, 1, 2, 3, 4, 5), 1, '',
       qr/E0505.*more arguments than the entry has parameters/,
       '... and arguments without a parameter');

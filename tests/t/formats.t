@@ -274,7 +274,8 @@ for ([$scales, 'its dtype is F8_E8M0'], [$deep, 'its rank is 9']) {
   gives(rly($asks, '--params', $path, 'c=[1f, 2f]'), 0, "6f\n", '',
         '... and given otherwise');
   gives(rly('run', '--strict', $pair, '--params', $path), 1, '',
-        qr/E0505.*no use.*`c`/s, '... and refused by --strict');
+        qr/E0505.*no use.*`c`, which cannot be read: $why/s,
+        '... and refused by --strict');
 }
 my $like = foreign('x.c', 'F4', [8], 'like.safetensors');
 gives(rly($pair, '--params', $like), 0, $sum, '', 'a name like another');

@@ -218,18 +218,11 @@ static bool read_entry(Reader *r, size_t i) {
   return named->tensor || r->file->left_out.len > left_out;
 }
 
-static void drop_left_out(TensorFile *f) {
-  size_t n = 0;
-  for (size_t i = 0; i < f->tensors.len; i++)
-    if (f->tensors.data[i].tensor) f->tensors.data[n++] = f->tensors.data[i];
-  f->tensors.len = n;
-}
-
 static bool read_archive(Reader *r) {
   if (!list_entries(r)) return false;
   for (size_t i = 0; i < r->entries.len; i++)
     if (!read_entry(r, i)) return false;
-  drop_left_out(r->file);
+  tensor_file_drop_left_out(r->file);
   return true;
 }
 

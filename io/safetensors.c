@@ -32,10 +32,11 @@ enum {
 /* One tensor as the header describes it, at bytes [begin, end) of the data. */
 typedef struct Entry {
   const char *name;
-  const char *left_out; /* why; NULL: it is read */
+  bool left_out;
   DType dtype;
   int rank;
   int64_t shape[RANK_MAX];
+  Extent extent;
   uint64_t begin, end;
 } Entry;
 
@@ -106,24 +107,19 @@ static bool read_metadata(Reader *r, json_t *pairs) {
   return true;
 }
 
-static bool leave_out(Reader *r, Entry *e, const char *why) {
-  e->left_out = why;
-  return why || out_of_memory(r);
-}
-
 /* By the table of dtypes. */
 static bool read_dtype(Reader *r, Entry *e, json_t *value) {
   const char *text = json_string_value(value);
   if (!text) return invalid(r, "tensor `%s` has no dtype", e->name);
   e->dtype = dtype_find_in_files(text);
-  if (e->dtype != DTYPE_NONE) return true;
-  return leave_out(
-      r, e,
-      arena_printf(&r->file->arena, "its dtype is %s, which is none of rly's",
-                   text));
+  e->left_out = e->dtype == DTYPE_NONE;
+  return !e->left_out ||
+         tensor_file_leave_out_dtype(r->file, e->name, text, strlen(text)) ||
+         out_of_memory(r);
 }
 
-/* json_is_integer() refuses 2.0 and true. */
+/* json_is_integer() refuses 2.0 and true.  The extent is computed with overflow
+ * checks, and of any rank. */
 static bool read_shape(Reader *r, Entry *e, json_t *dims) {
   if (!json_is_array(dims))
     return invalid(r, "tensor `%s` has no shape", e->name);
@@ -132,14 +128,14 @@ static bool read_shape(Reader *r, Entry *e, json_t *dims) {
     json_t *dim = json_array_get(dims, i);
     if (!json_is_integer(dim) || json_integer_value(dim) < 0)
       return invalid(r, "tensor `%s` has a dimension that is no size", e->name);
+    if (!extent_grow(&e->extent, json_integer_value(dim)))
+      return invalid(r, "tensor `%s` is larger than memory", e->name);
     if (i < RANK_MAX) e->shape[i] = json_integer_value(dim);
   }
   e->rank = rank > RANK_MAX ? RANK_MAX : (int)rank;
   if (rank <= RANK_MAX || e->left_out) return true;
-  return leave_out(
-      r, e,
-      arena_printf(&r->file->arena, "its rank is %zu, and the most is %d", rank,
-                   RANK_MAX));
+  e->left_out = true;
+  return tensor_file_leave_out_rank(r->file, e->name, rank) || out_of_memory(r);
 }
 
 /* The end is compared with the file's size first, so that the difference cannot
@@ -157,12 +153,11 @@ static bool read_offsets(Reader *r, Entry *e, json_t *offsets) {
   return true;
 }
 
-/* The shape's product is computed with overflow checks. */
+/* How many bytes elements of an unknown dtype take is not known. */
 static bool check_size(Reader *r, const Entry *e) {
-  int64_t count;
   size_t bytes;
-  if (e->left_out) return true;
-  if (!shape_size(e->dtype, e->rank, e->shape, &count, &bytes))
+  if (e->dtype == DTYPE_NONE) return true;
+  if (!extent_bytes(&e->extent, dtype_size(e->dtype), &bytes))
     return invalid(r, "tensor `%s` is larger than memory", e->name);
   if (bytes == e->end - e->begin) return true;
   return invalid(r, "tensor `%s` needs %zu bytes, but has %llu", e->name, bytes,
@@ -171,7 +166,8 @@ static bool check_size(Reader *r, const Entry *e) {
 
 /* In this order, since each step needs what the one before has checked. */
 static bool read_entry(Reader *r, const char *name, json_t *value) {
-  Entry e = {.name = arena_strndup(&r->file->arena, name, strlen(name))};
+  Entry e = {.name = arena_strndup(&r->file->arena, name, strlen(name)),
+             .extent = EXTENT_NONE};
   if (!e.name || !VEC_RESERVE(&r->entries, 1)) return out_of_memory(r);
   if (!read_dtype(r, &e, json_object_get(value, "dtype")) ||
       !read_shape(r, &e, json_object_get(value, "shape")) ||
@@ -243,9 +239,6 @@ static bool make_tensors(Reader *r) {
   for (size_t i = 0; i < r->entries.len; i++) {
     const Entry *e = &r->entries.data[i];
     if (!e->left_out && !make_tensor(r, e)) return false;
-    if (!e->left_out) continue;
-    if (!VEC_RESERVE(&f->left_out, 1)) return out_of_memory(r);
-    VEC_PUSH(&f->left_out, (LeftOut){e->name, e->left_out});
   }
   return true;
 }

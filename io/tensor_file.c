@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 TensorFile *tensor_file_new(Heap *heap) {
   TensorFile *f = mem_alloc_zeroed(heap->mem, sizeof *f);
   if (!f) {
@@ -95,6 +97,55 @@ bool tensor_file_is_whole(const TensorFile *f, const char *path, Diags *diags) {
 bool file_out_of_memory(Diags *diags, const char *path) {
   diag_error(diags, E0501, SPAN_NONE, "cannot read %s: out of memory", path);
   return false;
+}
+
+/* --- What is left out ----------------------------------------------------- */
+
+/* A text of a file as a message can quote it: control characters escaped, and
+ * cut where it is long.  NULL when memory runs out. */
+static const char *text_quoted(Arena *arena, const char *text, size_t len) {
+  enum { SHOWN = 80 };
+  StrBuf out;
+  strbuf_init(&out, arena->mem);
+  size_t shown = len > SHOWN ? utf8_begin(text, SHOWN) : len;
+  strbuf_add_escaped(&out, text, shown);
+  if (shown < len) strbuf_add(&out, "...");
+  const char *copy = mem_exhausted(arena->mem)
+                         ? NULL
+                         : arena_strndup(arena, strbuf_text(&out), out.len);
+  strbuf_done(&out);
+  return copy;
+}
+
+bool tensor_file_leave_out(TensorFile *f, const char *name, const char *why,
+                           ...) {
+  va_list args;
+  va_start(args, why);
+  const char *text = arena_vprintf(&f->arena, why, args);
+  va_end(args);
+  if (!text || !VEC_RESERVE(&f->left_out, 1)) return false;
+  VEC_PUSH(&f->left_out, (LeftOut){name, text});
+  return true;
+}
+
+bool tensor_file_leave_out_dtype(TensorFile *f, const char *name,
+                                 const char *dtype, size_t len) {
+  const char *quoted = text_quoted(&f->arena, dtype, len);
+  return quoted &&
+         tensor_file_leave_out(
+             f, name, "its dtype is %s, which is none of rly's", quoted);
+}
+
+bool tensor_file_leave_out_rank(TensorFile *f, const char *name, size_t rank) {
+  return tensor_file_leave_out(f, name, "its rank is %zu, and the most is %d",
+                               rank, RANK_MAX);
+}
+
+void tensor_file_drop_left_out(TensorFile *f) {
+  size_t n = 0;
+  for (size_t i = 0; i < f->tensors.len; i++)
+    if (f->tensors.data[i].tensor) f->tensors.data[n++] = f->tensors.data[i];
+  f->tensors.len = n;
 }
 
 /* --- Names --------------------------------------------------------------- */

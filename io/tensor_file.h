@@ -18,7 +18,7 @@ typedef struct MetaPair {
 /* A tensor of a sound file that is none of rly's: of another dtype, or of too
  * high a rank.  The other tensors serve whoever does not ask for this one. */
 typedef struct LeftOut {
-  const char *name, *why; /* "its dtype is F8_E4M3, which is none of rly's" */
+  const char *name, *why; /* "its dtype is F8_E8M0, which is none of rly's" */
 } LeftOut;
 
 typedef struct TensorFile {
@@ -42,6 +42,17 @@ int tensor_file_by_name(const void *a, const void *b);
 /* False after reporting when two names are equal, or memory runs out. */
 bool tensor_file_check_names(TensorFile *f, const char *path,
                              const char *format, Diags *diags);
+
+/* For readers, which leave out a tensor with the reason.  The name must lie in
+ * the arena; of `dtype`, what the file calls it, `len` bytes are quoted.  False
+ * when memory runs out. */
+bool tensor_file_leave_out(TensorFile *f, const char *name, const char *why,
+                           ...) __attribute__((format(printf, 3, 4)));
+bool tensor_file_leave_out_dtype(TensorFile *f, const char *name,
+                                 const char *dtype, size_t len);
+bool tensor_file_leave_out_rank(TensorFile *f, const char *name, size_t rank);
+/* Removes the names that have no tensor, which are those left out. */
+void tensor_file_drop_left_out(TensorFile *f);
 
 /* False after reporting: something is left out.  For whoever needs all of the
  * file. */

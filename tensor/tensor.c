@@ -22,21 +22,30 @@
 
 /* --- Geometry ------------------------------------------------------------ */
 
-/* Elements of `each` bytes.  Zeros are left out of the product while it is
- * checked, so that a shape such as (0, 2^62, 2^62) is refused: its row-major
- * strides would overflow.  int64_t is the measure, since offsets are signed. */
+/* Zeros are left out of the product, so that a shape such as (0, 2^62, 2^62) is
+ * refused: its row-major strides would overflow.  int64_t is the measure, since
+ * offsets are signed. */
+bool extent_grow(Extent *e, int64_t dim) {
+  if (dim == 0) e->empty = true;
+  if (dim <= 0) return dim == 0;
+  return !__builtin_mul_overflow(e->product, dim, &e->product);
+}
+
+bool extent_bytes(const Extent *e, size_t each, size_t *bytes) {
+  int64_t most;
+  if (__builtin_mul_overflow(e->product, each, &most)) return false;
+  *bytes = e->empty ? 0 : (size_t)most;
+  return true;
+}
+
+/* Elements of `each` bytes. */
 static bool sized(size_t each, int rank, const int64_t *shape, int64_t *count,
                   size_t *bytes) {
-  bool empty = false;
-  int64_t most = (int64_t)each;
-  for (int i = 0; i < rank; i++) {
-    if (shape[i] < 0) return false;
-    if (shape[i] == 0) empty = true;
-    else if (__builtin_mul_overflow(most, shape[i], &most)) return false;
-  }
-  *bytes = empty ? 0 : (size_t)most;
-  *count = (int64_t)(*bytes / each);
-  return true;
+  Extent e = EXTENT_NONE;
+  for (int i = 0; i < rank; i++)
+    if (!extent_grow(&e, shape[i])) return false;
+  *count = e.empty ? 0 : e.product;
+  return extent_bytes(&e, each, bytes);
 }
 
 bool shape_count(int rank, const int64_t *shape, int64_t *count) {

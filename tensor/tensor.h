@@ -132,6 +132,18 @@ bool shape_count(int rank, const int64_t *shape, int64_t *count);
 /* As shape_count, and the bytes that the elements take. */
 bool shape_size(DType dtype, int rank, const int64_t *shape, int64_t *count,
                 size_t *bytes);
+
+/* The same one dimension at a time, for shapes of any rank: a file may hold a
+ * tensor of more dimensions than one can have here.  Begins as EXTENT_NONE. */
+typedef struct Extent {
+  int64_t product; /* of the dimensions that are not 0 */
+  bool empty;      /* one of them is 0 */
+} Extent;
+#define EXTENT_NONE ((Extent){.product = 1})
+/* False on a negative dimension or an overflow. */
+bool extent_grow(Extent *e, int64_t dim);
+/* The bytes of elements that take `each`; false on an overflow. */
+bool extent_bytes(const Extent *e, size_t each, size_t *bytes);
 int64_t tensor_count(const Tensor *t);
 static inline size_t tensor_bytes(const Tensor *t) {
   return (size_t)tensor_count(t) * dtype_size(t->dtype);

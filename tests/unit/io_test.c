@@ -112,6 +112,15 @@ static void lying_headers(void **state) {
       {"{" ENTRY("t", "F33", "[2]", "[0,4]") "}", "last 4 bytes"},
       {"{" ENTRY("t", "F32", "[1,1,1,1,1,1,1,1,-2]", "[0,8]") "}",
        "is no size"},
+      {"{" ENTRY("t", "F32", "[1,1,1,1,1,1,1,1,3]", "[0,8]") "}",
+       "needs 12 bytes, but has 8"},
+      {"{" ENTRY("t", "U8", "[1,1,1,1,1,1,1,4294967296,2147483648]",
+                 "[0,8]") "}",
+       "larger than memory"},
+      {"{" ENTRY("t", "F33", "[4294967296,2147483648]", "[0,8]") "}",
+       "larger than memory"},
+      {"{" ENTRY("t", "F33", "[0,4294967296,2147483648]", "[0,8]") "}",
+       "larger than memory"},
       {"{" ENTRY("t", "F32", "[2]", "[0]") "}", "no valid data_offsets"},
       {"{" ENTRY("t", "F32", "[2]", "[8,0]") "}", "no valid data_offsets"},
       {"{" ENTRY("t", "F32", "[2]", "[-8,0]") "}", "no valid data_offsets"},
@@ -178,6 +187,27 @@ static void safetensors_left_out(void **state) {
                       "its rank is 9, and the most is 8");
   assert_false(tensor_file_is_whole(f, d.path, &d.diags));
   expect_error(&d, E0502, "cannot read `a` of");
+  tensor_file_free(f);
+
+  /* An empty one has no bytes; what the file calls a dtype is quoted. */
+  write_safetensors(
+      &d,
+      "{\"a\":{\"dtype\":\"F\\n\\u001b[1m\",\"shape\":[0,9],"
+      "\"data_offsets\":[0,0]},"
+      "\"b\":{\"dtype\":\"F64\",\"shape\":[9,9,9,9,9,9,9,9,0],"
+      "\"data_offsets\":[0,0]},"
+      "\"c\":{\"dtype\":\"0123456789012345678901234567890123456789"
+      "012345678901234567890123456789012345678\u00e9\",\"shape\":[],"
+      "\"data_offsets\":[0,1]}}",
+      "x", 1);
+  f = safetensors_read(d.path, &d.heap, &d.diags);
+  assert_non_null(f);
+  assert_int_equal(f->left_out.len, 3);
+  assert_string_equal(f->left_out.data[0].why,
+                      "its dtype is F\\n\\u001b[1m, which is none of rly's");
+  assert_string_equal(f->left_out.data[1].why,
+                      "its rank is 9, and the most is 8");
+  assert_non_null(strstr(f->left_out.data[2].why, "5678..., which"));
   tensor_file_free(f);
   desk_close(&d);
 }

@@ -8,6 +8,8 @@
  * Of the pairs one matters here, general.alignment: each tensor begins at a
  * multiple of it.  Tensors follow each other in the order of the list, so where
  * each begins is known; a file that says otherwise is refused, as ggml does.
+ * Where a tensor of unknown type ends is not known, so the next one may begin
+ * anywhere behind its beginning.
  *
  * Dimensions are listed from the one whose elements are neighbours, so that
  * (out, in) of the model is written in, out. */
@@ -26,16 +28,32 @@ enum {
 };
 
 /* ggml's types by number.  Those of plain numbers have the names that
- * safetensors gives them; the others pack blocks of numbers in few bits. */
-static const char *const types[] = {
-    [0] = "F32",      [1] = "F16",     [2] = "Q4_0",     [3] = "Q4_1",
-    [6] = "Q5_0",     [7] = "Q5_1",    [8] = "Q8_0",     [9] = "Q8_1",
-    [10] = "Q2_K",    [11] = "Q3_K",   [12] = "Q4_K",    [13] = "Q5_K",
-    [14] = "Q6_K",    [15] = "Q8_K",   [16] = "IQ2_XXS", [17] = "IQ2_XS",
-    [18] = "IQ3_XXS", [19] = "IQ1_S",  [20] = "IQ4_NL",  [21] = "IQ3_S",
-    [22] = "IQ2_S",   [23] = "IQ4_XS", [24] = "I8",      [25] = "I16",
-    [26] = "I32",     [27] = "I64",    [28] = "F64",     [29] = "IQ1_M",
-    [30] = "BF16",    [34] = "TQ1_0",  [35] = "TQ2_0",   [39] = "MXFP4",
+ * safetensors gives them; the others pack `block` numbers in `bytes`, as
+ * GGML_QUANT_SIZES of ggml's gguf-py says.  Q8_1 has no size here: that list
+ * and ggml differ about it, and no model is stored in it. */
+typedef struct GgmlType {
+  const char *name;
+  uint16_t block, bytes; /* 0: plain, or not known */
+} GgmlType;
+
+static const GgmlType types[] = {
+    [0] = {"F32", 0, 0},         [1] = {"F16", 0, 0},
+    [2] = {"Q4_0", 32, 18},      [3] = {"Q4_1", 32, 20},
+    [6] = {"Q5_0", 32, 22},      [7] = {"Q5_1", 32, 24},
+    [8] = {"Q8_0", 32, 34},      [9] = {"Q8_1", 0, 0},
+    [10] = {"Q2_K", 256, 84},    [11] = {"Q3_K", 256, 110},
+    [12] = {"Q4_K", 256, 144},   [13] = {"Q5_K", 256, 176},
+    [14] = {"Q6_K", 256, 210},   [15] = {"Q8_K", 256, 292},
+    [16] = {"IQ2_XXS", 256, 66}, [17] = {"IQ2_XS", 256, 74},
+    [18] = {"IQ3_XXS", 256, 98}, [19] = {"IQ1_S", 256, 50},
+    [20] = {"IQ4_NL", 32, 18},   [21] = {"IQ3_S", 256, 110},
+    [22] = {"IQ2_S", 256, 82},   [23] = {"IQ4_XS", 256, 136},
+    [24] = {"I8", 0, 0},         [25] = {"I16", 0, 0},
+    [26] = {"I32", 0, 0},        [27] = {"I64", 0, 0},
+    [28] = {"F64", 0, 0},        [29] = {"IQ1_M", 256, 56},
+    [30] = {"BF16", 0, 0},       [34] = {"TQ1_0", 256, 54},
+    [35] = {"TQ2_0", 256, 66},   [39] = {"MXFP4", 32, 17},
+    [40] = {"NVFP4", 64, 36},
 };
 
 /* The types of a pair's value.  All but these two have a fixed size. */
@@ -46,10 +64,12 @@ static const uint8_t value_size[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
  * TensorFile. */
 typedef struct Info {
   DType dtype;
-  int rank;
+  uint32_t rank;
   int64_t shape[RANK_MAX];
+  int64_t row; /* the dimension whose elements are neighbours */
+  Extent extent;
   uint64_t offset;
-  size_t size;
+  size_t size; /* SIZE_MAX: not known */
 } Info;
 
 typedef struct Reader {
@@ -139,37 +159,60 @@ static bool read_pair(Reader *r) {
 
 /* --- The tensors --------------------------------------------------------- */
 
+static bool too_large(Reader *r, const char *name) {
+  return cursor_invalid(&r->at, "tensor `%s` is larger than memory", name);
+}
+
 static bool read_shape(Reader *r, const char *name, Info *info) {
   Cursor *at = &r->at;
-  uint32_t rank;
-  if (!cursor_u32(at, "last tensor", &rank)) return false;
-  if (rank > RANK_MAX)
-    return cursor_invalid(at, "tensor `%s` has rank %u; the most is %d", name,
-                          rank, RANK_MAX);
-  info->rank = (int)rank;
-  for (int i = info->rank - 1; i >= 0; i--) {
+  if (!cursor_u32(at, "last tensor", &info->rank)) return false;
+  for (uint32_t i = info->rank; i-- > 0;) {
     uint64_t dim;
     if (!cursor_u64(at, "last tensor", &dim)) return false;
-    info->shape[i] = (int64_t)dim; /* shape_size() refuses negative ones */
+    if (!extent_grow(&info->extent, (int64_t)dim)) return too_large(r, name);
+    if (i == info->rank - 1) info->row = (int64_t)dim;
+    if (i < RANK_MAX) info->shape[i] = (int64_t)dim;
   }
   return true;
 }
 
-static bool read_dtype(Reader *r, const char *name, Info *info) {
+/* The elements of a row are a whole number of blocks. */
+static bool find_packed_size(Reader *r, const char *name, const GgmlType *type,
+                             Info *info) {
+  if (info->row % type->block)
+    return cursor_invalid(&r->at,
+                          "tensor `%s` has rows of %lld elements, and %s packs "
+                          "blocks of %d",
+                          name, (long long)info->row, type->name, type->block);
+  Extent blocks = {info->extent.product / type->block, info->extent.empty};
+  return extent_bytes(&blocks, type->bytes, &info->size) || too_large(r, name);
+}
+
+/* The dtype, and the size as far as the type tells it. */
+static bool read_type(Reader *r, const char *name, Info *info) {
   uint32_t number;
   if (!cursor_u32(&r->at, "last tensor", &number)) return false;
-  const char *type =
-      number < sizeof types / sizeof *types ? types[number] : NULL;
-  if (!type)
-    return cursor_invalid(&r->at, "tensor `%s` is of the unknown type %u", name,
-                          number);
-  info->dtype = dtype_find_in_files(type);
-  if (info->dtype != DTYPE_NONE) return true;
-  Diag *d = diag_error(r->at.diags, E0502, SPAN_NONE,
-                       "cannot read %s: tensor `%s` is quantized as %s",
-                       r->at.path, name, type);
-  diag_hint(d, "convert the model without quantizing it, to F32, F16 or BF16");
-  return false;
+  const GgmlType *type =
+      number < sizeof types / sizeof *types ? &types[number] : NULL;
+  if (!type || !type->name)
+    return tensor_file_leave_out(
+               r->file, name, "its type is ggml's number %u, which is unknown",
+               number) ||
+           out_of_memory(r);
+  info->dtype = dtype_find_in_files(type->name);
+  if (info->dtype == DTYPE_NONE) {
+    if (type->block && !find_packed_size(r, name, type, info)) return false;
+    return tensor_file_leave_out(
+               r->file, name,
+               "it is quantized as %s; convert the model to F32, F16 or BF16",
+               type->name) ||
+           out_of_memory(r);
+  }
+  if (!extent_bytes(&info->extent, dtype_size(info->dtype), &info->size))
+    return too_large(r, name);
+  return info->rank <= RANK_MAX ||
+         tensor_file_leave_out_rank(r->file, name, info->rank) ||
+         out_of_memory(r);
 }
 
 /* In the order of the file's fields. */
@@ -177,17 +220,15 @@ static bool read_info(Reader *r) {
   Cursor *at = &r->at;
   const char *text;
   size_t len;
-  Info info;
-  int64_t count;
+  Info info = {
+      .dtype = DTYPE_NONE, .row = 1, .extent = EXTENT_NONE, .size = SIZE_MAX};
   if (!cursor_name(at, &text, &len)) return false;
   if (!tensor_file_add_name(r->file, text, len) || !VEC_RESERVE(&r->infos, 1))
     return out_of_memory(r);
   const char *name = r->file->tensors.data[r->infos.len].name;
-  if (!read_shape(r, name, &info) || !read_dtype(r, name, &info) ||
+  if (!read_shape(r, name, &info) || !read_type(r, name, &info) ||
       !cursor_u64(at, "last tensor", &info.offset))
     return false;
-  if (!shape_size(info.dtype, info.rank, info.shape, &count, &info.size))
-    return cursor_invalid(at, "tensor `%s` is larger than memory", name);
   VEC_PUSH(&r->infos, info);
   return true;
 }
@@ -197,35 +238,66 @@ static uint64_t padding(const Reader *r, uint64_t size) {
   return -size & (r->alignment - 1);
 }
 
+static bool make_tensor(Reader *r, const Info *info, size_t offset,
+                        NamedTensor *named) {
+  MappedElements elements = {
+      .map = r->at.map,
+      .path = r->at.path,
+      .name = named->name,
+      .offset = offset,
+      .size = info->size,
+      .dtype = info->dtype,
+      .rank = (int)info->rank,
+      .shape = info->shape,
+  };
+  named->tensor = tensor_of_mapping(r->file->heap, &elements, r->at.diags);
+  return named->tensor != NULL;
+}
+
+/* Goes to the elements.  They begin at `end`, the end of those before with
+ * their padding; after a tensor of unknown size, which begins at `end` itself,
+ * they may begin later (`later`). */
+static bool go_to_elements(Reader *r, const Info *info, const char *name,
+                           uint64_t end, bool later) {
+  if (later ? info->offset < end || padding(r, info->offset)
+            : info->offset != end)
+    return cursor_invalid(
+        &r->at, "tensor `%s` does not follow the one before it", name);
+  return cursor_skip(&r->at, "last elements", info->offset - end);
+}
+
+/* Goes behind the elements and their padding, which the file may lack after the
+ * last ones. */
+static bool leave_elements(Reader *r, const Info *info) {
+  Cursor *at = &r->at;
+  if (!cursor_skip(at, "last elements", info->size)) return false;
+  uint64_t rest = padding(r, info->size);
+  at->at += rest < cursor_left(at) ? rest : cursor_left(at);
+  return true;
+}
+
 /* The mapping is shared by all of them and ends with the last. */
 static bool make_tensors(Reader *r) {
   Cursor *at = &r->at;
-  uint64_t offset = 0;
+  uint64_t end = 0;
+  bool later = false;
   if (r->infos.len && !cursor_skip(at, "elements", padding(r, at->at)))
     return false;
   for (size_t i = 0; i < r->infos.len; i++) {
     const Info *info = &r->infos.data[i];
     NamedTensor *named = &r->file->tensors.data[i];
-    if (info->offset != offset)
-      return cursor_invalid(at, "tensor `%s` does not follow the one before it",
-                            named->name);
-    MappedElements elements = {
-        .map = at->map,
-        .path = at->path,
-        .name = named->name,
-        .offset = at->at,
-        .size = info->size,
-        .dtype = info->dtype,
-        .rank = info->rank,
-        .shape = info->shape,
-    };
-    if (!cursor_skip(at, "last elements", info->size)) return false;
-    named->tensor = tensor_of_mapping(r->file->heap, &elements, at->diags);
-    if (!named->tensor) return false;
-    uint64_t rest = padding(r, info->size);
-    offset += info->size + rest;
-    at->at += rest < cursor_left(at) ? rest : cursor_left(at);
+    if (!go_to_elements(r, info, named->name, end, later)) return false;
+    end = info->offset;
+    later = info->size == SIZE_MAX;
+    if (later) continue;
+    bool held = info->dtype != DTYPE_NONE && info->rank <= RANK_MAX;
+    size_t start = at->at;
+    if (!leave_elements(r, info) ||
+        (held && !make_tensor(r, info, start, named)))
+      return false;
+    end += info->size + padding(r, info->size);
   }
+  tensor_file_drop_left_out(r->file);
   return true;
 }
 

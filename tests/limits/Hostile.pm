@@ -403,6 +403,16 @@ our %files = (
       ['E0502', 'a.gguf', gguf(1, 0, text('w') . pack('V', 1 << 30))],
   'gguf: a shape that overflows' => ['E0502', 'a.gguf', gguf(1, 0, text('w')
       . pack('VQ<Q<VQ<', 2, 1 << 40, 1 << 40, 0, 0) . 'x' x 64)],
+  'gguf: a type of nobody' => ['E0504', 'a.gguf',
+      gguf(1, 0, text('w') . pack('VQ<VQ<', 1, 2, 99, 0) . 'x' x 64)],
+  'gguf: blocks beyond the file' => ['E0502', 'a.gguf',
+      gguf(1, 0, text('w') . pack('VQ<VQ<', 1, 1 << 40, 2, 0) . 'x' x 64)],
+  'gguf: a type of nobody, of a shape that overflows' => ['E0502', 'a.gguf',
+      gguf(1, 0, text('w') . pack('VQ<Q<Q<VQ<', 3, 0, 1 << 40, 1 << 40, 99, 0)
+      . 'x' x 64)],
+  'gguf: a rank of a million' => ['E0504', 'a.gguf', gguf(1, 0, text('w')
+      . pack('V', 1000000) . pack('Q<', 1) x 1000000 . pack('VQ<', 0, 0)
+      . 'x' x 64)],
   'gguf: lists that nest' => ['E0502', 'a.gguf',
       gguf(0, 1, text('k') . pack('V', 9) . pack('VQ<', 9, 1) x 10000)],
   'gguf: a list beyond all' => ['E0502', 'a.gguf',

@@ -102,8 +102,8 @@ spew(scratch("libzip.so.$_"), '') for 4, 5;
 
 sub name { return pack 'Q</a', $_[0] }
 
-# Rows [name, dimensions from the innermost, type, packed elements]; `change`
-# alters one field on the way.
+# Rows [name, dimensions from the innermost, type, packed elements, an offset
+# that is not theirs]; `change` alters one field on the way.
 sub gguf {
   my ($tensors, %change) = @_;
   my @pairs = (name('general.architecture') . pack('L<', 8) . name('llama'),
@@ -113,10 +113,10 @@ sub gguf {
   my $alignment = $change{alignment} // 32;
   my ($list, $data) = ('', '');
   for (@$tensors) {
-    my ($name, $dims, $type, $elements) = @$_;
+    my ($name, $dims, $type, $elements, $offset) = @$_;
     $data .= "\0" x (-length($data) % $alignment);
     $list .= name($name) . pack('L<Q<*', scalar @$dims, @$dims)
-             . pack('L<Q<', $type, $change{offset} // length $data);
+             . pack('L<Q<', $type, $offset // $change{offset} // length $data);
     $data .= $elements;
   }
   my $head = 'GGUF' . pack('L<', $change{version} // 3)
@@ -178,9 +178,32 @@ for (['begin as one', 'GGML' . substr gguf(\@rows), 4],
            pairs => [name('general.alignment') . pack('L<Q<', 10, 32)])],
      ['two of its tensors are named `half`', gguf([@rows, $rows[1]])],
      ['does not follow', gguf(\@rows, offset => 32)],
-     ['rank 9', gguf([['w', [(1) x 9], 0, '']])],
-     ['unknown type 4', gguf([['w', [1], 4, '']])],
-     ['unknown type 4294967295', gguf([['w', [1], 0xFFFFFFFF, '']])],
+     ['before its last elements', gguf([['w', [(1) x 9], 0, '']])],
+     ['does not follow', gguf([['w', [1], 4, '', 32]])],
+     ['before its last elements', gguf([['v', [1], 4, 'x' x 64],
+                                        ['w', [1], 4, '', 96]])],
+     ['before its last elements', gguf([['w', [32], 2, 'q' x 17]])],
+     ['does not follow', gguf([['v', [1], 4, 'x' x 64, 32],
+                               ['w', [1], 0, 'data', 0]])],
+     ['does not follow', gguf([['v', [1], 4, 'x' x 64],
+                               ['w', [1], 0, 'data', 33]])],
+     ['before its last elements', gguf([['v', [1], 4, 'x' x 64],
+                                        ['w', [1], 0, 'data', 96]])],
+     ['does not follow', gguf([['v', [32], 2, 'q' x 18],
+                               ['w', [1], 0, 'data', 64]])],
+     ['rows of 48 elements, and Q4_0 packs blocks of 32',
+      gguf([['w', [48, 2], 2, 'q' x 54]])],
+     ['rows of 1 elements', gguf([['w', [], 12, 'q' x 144]])],
+     ['two of its tensors are named `w`',
+      gguf([['w', [1], 4, ''], ['w', [1], 0, 'data', 0]])],
+     map({ ['larger than memory', $_] }
+         gguf([['w', [1, 1 << 32, 1 << 31], 4, '']]),
+         gguf([['w', [0, 1 << 32, 1 << 31], 4, '']]),
+         gguf([['w', [32, 1 << 32, 1 << 32], 2, '']]),
+         gguf([['w', [256, (1 << 55) - 1], 15, '']]),
+         gguf([['w', [0, 1 << 32, 1 << 31], 2, '']]),
+         gguf([['w', [(1) x 9, 1 << 62], 0, '']]),
+         gguf([['w', [(1) x 9, $most], 0, '']])),
      ['larger than memory', gguf([['w', [$most], 0, '']])],
      ['larger than memory', gguf([['w', [(1 << 31) x 3], 0, '']])],
      ['before its last elements', gguf([['w', [1 << 40], 0, '']])],
@@ -188,9 +211,46 @@ for (['begin as one', 'GGML' . substr gguf(\@rows), 4],
   my ($why, $bytes) = @$_;
   reads_gguf($bytes, 1, '', qr/E0502.*\Q$why\E/, "GGUF: $why");
 }
-reads_gguf(gguf([['blk.0.w', [3, 2], 12, '']]), 1, '',
-           qr/E0502.*`blk.0.w` is quantized as Q4_K\n.*without quantizing/,
-           'a quantized tensor, by the name of its type');
+# What is none of rly's is left out: of ggml's types those that pack numbers,
+# [number, numbers of a block, bytes of a block] as gguf-py says, those that are
+# not known, and tensors of a high rank.
+my %packs = (Q4_0 => [2, 32, 2 + 16], Q4_1 => [3, 32, 2 + 2 + 16],
+             Q5_0 => [6, 32, 2 + 4 + 16], Q5_1 => [7, 32, 2 + 2 + 4 + 16],
+             Q8_0 => [8, 32, 2 + 32], Q2_K => [10, 256, 2 + 2 + 16 + 64],
+             Q3_K => [11, 256, 2 + 64 + 32 + 12],
+             Q4_K => [12, 256, 2 + 2 + 128 + 12],
+             Q5_K => [13, 256, 2 + 2 + 128 + 32 + 12],
+             Q6_K => [14, 256, 2 + 128 + 64 + 16],
+             Q8_K => [15, 256, 4 + 256 + 32], IQ2_XXS => [16, 256, 2 + 64],
+             IQ2_XS => [17, 256, 2 + 64 + 8], IQ3_XXS => [18, 256, 2 + 64 + 32],
+             IQ1_S => [19, 256, 2 + 32 + 16], IQ4_NL => [20, 32, 2 + 16],
+             IQ3_S => [21, 256, 2 + 64 + 32 + 8 + 4],
+             IQ2_S => [22, 256, 2 + 64 + 16],
+             IQ4_XS => [23, 256, 2 + 2 + 128 + 4],
+             IQ1_M => [29, 256, 32 + 16 + 8], TQ1_0 => [34, 256, 2 + 4 * 13],
+             TQ2_0 => [35, 256, 2 + 64], MXFP4 => [39, 32, 1 + 16],
+             NVFP4 => [40, 64, 4 + 32]);
+my @packed = map {
+  my ($number, $block, $bytes) = @{$packs{$_}};
+  [$_, [2 * $block, 3], $number, 'q' x (6 * $bytes)]
+} sort keys %packs;
+my @others = (['odd', [5], 4, 'x' x 70], ['new', [2, 2], 0xFFFFFFFF, ''],
+              ['void', [0, 7], 8, ''], ['Q8_1', [32], 9, 'q' x 36],
+              ['deep', [(1) x 8, 3], 0, pack 'f<*', 7 .. 9]);
+reads_gguf(gguf([$packed[0], @rows]), 0, $held, '', 'GGUF: one left out');
+reads_gguf(gguf([@packed, $rows[0], @others, @rows[1 .. 3]]), 0, $held, '',
+           'of any packed type, of an unknown one, of a high rank');
+reads_gguf(gguf([@rows, $others[0]]), 0, $held, '',
+           'an unknown one at the end');
+for (['Q4_0', 'it is quantized as Q4_0; convert the model to F32'],
+     ['odd', "its type is ggml's number 4, which is unknown"],
+     ['new', "its type is ggml's number 4294967295, which is unknown"],
+     ['deep', 'its rank is 9, and the most is 8']) {
+  my ($name, $why) = @$_;
+  gives(rly('-e', "param \@$name: Tensor[(2), float32]; \@$name", '--params',
+            spew(scratch('m.gguf'), gguf([@packed, @others, @rows]))), 1, '',
+        qr/E0504.*for `$name` cannot be read: \Q$why\E/, "... asked for: $why");
+}
 
 # Cut anywhere but in the last padding, of which there is none.
 my $whole = gguf(\@rows);

@@ -54,6 +54,24 @@ static bool read_names(Reader *r) {
   return tensor_file_check_names(r->file, at->path, at->format, at->diags);
 }
 
+/* TVM writes a type as its kind and its bits, and x with the lanes of a vector;
+ * the kinds are DLPack's, by their codes. */
+static bool leave_out(Reader *r, const char *name, const NdArray *a) {
+  static const char *const kinds[] = {"int",    "uint",    "float", "handle",
+                                      "bfloat", "complex", "bool"};
+  char text[64], lanes[16] = "";
+  if (a->lanes != 1) snprintf(lanes, sizeof lanes, "x%d", a->lanes);
+  if (a->code < sizeof kinds / sizeof *kinds)
+    snprintf(text, sizeof text, "%s%d%s", kinds[a->code], a->bits, lanes);
+  else
+    snprintf(text, sizeof text, "code %d of DLPack, %d bits%s", a->code,
+             a->bits, lanes);
+  return (a->dtype == DTYPE_NONE
+              ? tensor_file_leave_out_dtype(r->file, name, text, strlen(text))
+              : tensor_file_leave_out_rank(r->file, name, (size_t)a->rank)) ||
+         out_of_memory(r);
+}
+
 /* ndarray_read() checks header and sizes; where the elements lie aligned, the
  * tensor is made on the mapping. */
 static bool read_array(Reader *r, NamedTensor *named) {
@@ -61,17 +79,19 @@ static bool read_array(Reader *r, NamedTensor *named) {
   NdArray a;
   const char *why = ndarray_read(at->map->data + at->at, cursor_left(at), &a);
   if (why) return cursor_invalid(at, "`%s`: %s", named->name, why);
+  size_t offset = (size_t)(a.data - at->map->data);
+  at->at = offset + a.size;
+  if (ndarray_misfit(&a)) return leave_out(r, named->name, &a);
   MappedElements elements = {
       .map = at->map,
       .path = at->path,
       .name = named->name,
-      .offset = (size_t)(a.data - at->map->data),
+      .offset = offset,
       .size = a.size,
       .dtype = a.dtype,
       .rank = a.rank,
       .shape = a.shape,
   };
-  at->at = elements.offset + a.size;
   named->tensor = tensor_of_mapping(r->file->heap, &elements, at->diags);
   return named->tensor != NULL;
 }
@@ -87,6 +107,7 @@ static bool read_arrays(Reader *r) {
                           (unsigned long long)n);
   for (size_t i = 0; i < names; i++)
     if (!read_array(r, &r->file->tensors.data[i])) return false;
+  tensor_file_drop_left_out(r->file);
   return !cursor_left(at) ||
          cursor_invalid(at, "its last %zu bytes belong to no array",
                         cursor_left(at));

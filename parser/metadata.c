@@ -122,6 +122,7 @@ static void mark_listed(Reader *r) {
 static Tensor *constant_of(Reader *r, const uint8_t *bytes, size_t size) {
   NdArray a;
   const char *problem = ndarray_read(bytes, size, &a);
+  if (!problem) problem = ndarray_misfit(&a);
   if (problem) return fail(r, problem);
   if ((const uint8_t *)a.data + a.size != bytes + size)
     return fail(r, "an array's size does not fit its shape");

@@ -42,42 +42,60 @@ void le64_add(StrBuf *out, uint64_t v) {
 
 /* --- Element types ------------------------------------------------------- */
 
-/* The dtype of a DLPack type (code, bits, lanes as u16); DTYPE_NONE for
- * another, and for vectors.  The first row that fits wins; no two rows share
- * code and bits. */
-static DType dtype_of(const uint8_t *type) {
-  bool one_lane = type[2] == 1 && type[3] == 0;
+/* The dtype of a DLPack type; DTYPE_NONE for another, and for vectors.  The
+ * first row that fits wins; no two rows share code and bits. */
+static DType dtype_of(const NdArray *a) {
   int i = 0;
   while (i < DTYPE_COUNT &&
-         (dtype_info[i].dlpack != type[0] || dtype_info[i].bits != type[1]))
+         (dtype_info[i].dlpack != a->code || dtype_info[i].bits != a->bits))
     i++;
-  return one_lane ? (DType)i : DTYPE_NONE;
+  return a->lanes == 1 ? (DType)i : DTYPE_NONE;
 }
 
 /* --- Reading ------------------------------------------------------------- */
 
+/* Does the count of bytes fit the dimensions?  An element of a dtype that is
+ * none of ours takes what the count says: TVM leaves lanes out of it. */
+static bool size_fits(const NdArray *a, const Extent *e) {
+  size_t bytes;
+  return a->dtype == DTYPE_NONE ||
+         (extent_bytes(e, dtype_size(a->dtype), &bytes) && bytes == a->size);
+}
+
 /* The order of the checks: the fixed part of the head and one more word, then
- * the rank, then the whole head with its shape, then the elements.  A rank of 0
- * has a head of exactly the first size. */
+ * the whole head with its shape, then the elements.  A rank of 0 has a head of
+ * exactly the first size. */
 const char *ndarray_read(const void *from, size_t size, NdArray *a) {
-  const uint8_t *bytes = from;
+  const uint8_t *bytes = from, *type = bytes + NDARRAY_CODE;
   if (size < NDARRAY_SHAPE + 8) return "an array is cut short";
   if (le64_read(bytes) != NDARRAY_MAGIC) return "an array has another format";
   uint32_t rank = le32_read(bytes + NDARRAY_NDIM);
-  if (rank > RANK_MAX) return "an array has too many dimensions";
+  if (rank > (size - NDARRAY_SHAPE) / 8 - 1 || rank > INT32_MAX)
+    return "an array is cut short";
   a->rank = (int)rank;
-  a->dtype = dtype_of(bytes + NDARRAY_CODE);
-  if (a->dtype == DTYPE_NONE) return "an array's element type is unknown";
+  a->code = type[0];
+  a->bits = type[1];
+  a->lanes = (uint16_t)(type[2] | type[3] << 8);
+  a->dtype = dtype_of(a);
   size_t head = NDARRAY_SHAPE + 8 * ((size_t)rank + 1);
-  if (size < head) return "an array is cut short";
-  for (int i = 0; i < a->rank; i++)
-    a->shape[i] = (int64_t)le64_read(bytes + NDARRAY_SHAPE + 8 * i);
-  int64_t count;
-  if (!shape_size(a->dtype, a->rank, a->shape, &count, &a->size) ||
-      a->size > size - head || le64_read(bytes + head - 8) != a->size)
+  Extent extent = EXTENT_NONE;
+  for (int i = 0; i < a->rank; i++) {
+    int64_t dim = (int64_t)le64_read(bytes + NDARRAY_SHAPE + 8 * (size_t)i);
+    if (i < RANK_MAX) a->shape[i] = dim;
+    if (!extent_grow(&extent, dim))
+      return "an array's size does not fit its shape";
+  }
+  uint64_t count = le64_read(bytes + head - 8);
+  a->size = (size_t)count;
+  if (count > size - head || !size_fits(a, &extent))
     return "an array's size does not fit its shape";
   a->data = (const char *)bytes + head;
   return NULL;
+}
+
+const char *ndarray_misfit(const NdArray *a) {
+  if (a->rank > RANK_MAX) return "an array has too many dimensions";
+  return a->dtype == DTYPE_NONE ? "an array's element type is unknown" : NULL;
 }
 
 /* The language's bools are 0 or 1 in memory, and of narrow integers the bits

@@ -10,16 +10,20 @@
 #include "tensor/tensor.h"
 
 typedef struct NdArray {
-  DType dtype;
-  int rank;
-  int64_t shape[RANK_MAX];
-  const char *data; /* inside the bytes that were read; unaligned */
+  DType dtype; /* DTYPE_NONE: another */
+  uint8_t code, bits;
+  uint16_t lanes;
+  int rank;                /* of any size ... */
+  int64_t shape[RANK_MAX]; /* ... of which this holds the first dimensions */
+  const char *data;        /* inside the bytes that were read; unaligned */
   size_t size;
 } NdArray;
 
 /* Reads the array at the start of `size` bytes; more may follow it.  NULL, or
  * the reason why it is invalid. */
 const char *ndarray_read(const void *bytes, size_t size, NdArray *a);
+/* Why no tensor can be made of a valid array; NULL: one can. */
+const char *ndarray_misfit(const NdArray *a);
 /* Copies the elements in the machine's byte order; a bool becomes 0 or 1. */
 void ndarray_copy_elements(char *to, const NdArray *a);
 

@@ -291,11 +291,13 @@ sub params {
   return pack('Q<Q<', 0xF7E58D4F << 32 | 0x05049CB7, 0) . pack('Q<', $count)
       . ($rest // '');
 }
-sub ndarray {
-  my ($ndim, @shape) = @_;
+sub ndarray { return ndarray_of(2, @_) }
+sub ndarray_of {
+  my ($code, $ndim, @shape) = @_;
   return params(1, pack('Q<', 1) . 'w' . pack('Q<', 1)
-      . pack('Q<Q<', 0xDD5E40F0 << 32 | 0x96B4A13F, 0) . pack('l<l<l<CCv', 1, 0, $ndim, 2,
-      32, 1) . pack('q<*', @shape, 4) . pack('f<', 1));
+      . pack('Q<Q<', 0xDD5E40F0 << 32 | 0x96B4A13F, 0)
+      . pack('l<l<l<CCv', 1, 0, $ndim, $code, 32, 1)
+      . pack('q<*', @shape, 4) . pack('f<', 1));
 }
 sub gguf {
   my ($tensors, $pairs, $rest) = @_;
@@ -392,6 +394,11 @@ our %files = (
   'params: a shape that overflows' =>
       ['E0502', 'a.params', ndarray(2, 1 << 40, 1 << 40)],
   'params: a negative shape' => ['E0502', 'a.params', ndarray(1, -4)],
+  'params: a type of nobody' => ['E0504', 'a.params', ndarray_of(99, 1, 1)],
+  'params: a type of nobody, of a shape that overflows' =>
+      ['E0502', 'a.params', ndarray_of(99, 3, 0, 1 << 40, 1 << 40)],
+  'params: a rank of a million' =>
+      ['E0504', 'a.params', ndarray(1000000, (1) x 1000000)],
   'gguf: nothing' => ['E0502', 'a.gguf', ''],
   'gguf: another magic' => ['E0502', 'a.gguf', 'FUGG' x 10],
   'gguf: a version of nobody' => ['E0502', 'a.gguf', 'GGUF' . "\xFF" x 20],

@@ -261,6 +261,41 @@ is_deeply([grep {
            } map { 4 * $_ } 0 .. length($whole) / 4 - 1],
           [], 'a GGUF file that was cut');
 
+# --- .params ----------------------------------------------------------------
+# As SaveParams of TVM writes them: the names, then the arrays, of which each
+# has its type as DLPack's code, bits and lanes.
+
+# Rows [name, [code, bits, lanes], shape, packed elements].
+sub params {
+  my $arrays = join '', map {
+    my ($name, $type, $shape, $elements) = @$_;
+    pack('Q<2l<3CCS<', 0xDD5E40F0 << 32 | 0x96B4A13F, 0, 1, 0,
+         scalar @$shape, @$type)
+      . pack('q<*', @$shape) . pack('Q</a', $elements)
+  } @_;
+  return pack('Q<3', 0xF7E58D4F << 32 | 0x05049CB7, 0, scalar @_)
+         . join('', map { name($_->[0]) } @_) . pack('Q<', scalar @_) . $arrays;
+}
+
+my $w = ['w', [2, 32, 1], [2], pack 'f<2', 1, 2];
+binds(spew(scratch('w.params'), params($w)), 'a .params file');
+for (['z', [5, 128, 1], [1], 'x' x 16, 'its dtype is complex128'],
+     ['v', [0, 8, 4], [3], 'x' x 12, 'its dtype is int8x4'],
+     ['r', [2, 32, 1], [(1) x 9], 'abcd', 'its rank is 9']) {
+  my ($name, @row) = @$_;
+  my $why = pop @row;
+  my $path = spew(scratch('w.params'), params([$name, @row], $w));
+  binds($path, "a .params file, left out: $why");
+  gives(rly('-e', "param \@$name: Tensor[(2), int8]; \@$name", '--params',
+            $path), 1, '', qr/E0504.*for `$name` cannot be read: $why/,
+        '... asked for');
+}
+gives(rly($program, '--params', spew(scratch('w.params'),
+                                     params(['w', [5, 64, 1], [], ''], $w)),
+          'x=[1, 2]'),
+      1, '', qr/E0502.*two of its tensors are named `w`/,
+      'a name twice, once left out');
+
 # --- Shards -----------------------------------------------------------------
 
 sub index_of { return json_text({weight_map => {@_}}) }

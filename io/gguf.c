@@ -188,31 +188,36 @@ static bool find_packed_size(Reader *r, const char *name, const GgmlType *type,
   return extent_bytes(&blocks, type->bytes, &info->size) || too_large(r, name);
 }
 
+static bool leave_out(Reader *r, const char *name, const char *why) {
+  return tensor_file_leave_out(r->file, name, why) || out_of_memory(r);
+}
+
 /* The dtype, and the size as far as the type tells it. */
 static bool read_type(Reader *r, const char *name, Info *info) {
+  Arena *arena = &r->file->arena;
   uint32_t number;
   if (!cursor_u32(&r->at, "last tensor", &number)) return false;
   const GgmlType *type =
       number < sizeof types / sizeof *types ? &types[number] : NULL;
   if (!type || !type->name)
-    return tensor_file_leave_out(
-               r->file, name, "its type is ggml's number %u, which is unknown",
-               number) ||
-           out_of_memory(r);
+    return leave_out(
+        r, name,
+        arena_printf(arena, "its type is ggml's number %u, which is unknown",
+                     number));
   info->dtype = dtype_find_in_files(type->name);
   if (info->dtype == DTYPE_NONE) {
     if (type->block && !find_packed_size(r, name, type, info)) return false;
-    return tensor_file_leave_out(
-               r->file, name,
-               "it is quantized as %s; convert the model to F32, F16 or BF16",
-               type->name) ||
-           out_of_memory(r);
+    return leave_out(
+        r, name,
+        arena_printf(arena,
+                     "it is quantized as %s; convert the model to F32, F16 or "
+                     "BF16",
+                     type->name));
   }
   if (!extent_bytes(&info->extent, dtype_size(info->dtype), &info->size))
     return too_large(r, name);
   return info->rank <= RANK_MAX ||
-         tensor_file_leave_out_rank(r->file, name, info->rank) ||
-         out_of_memory(r);
+         leave_out(r, name, misfit_of_rank(arena, info->rank));
 }
 
 /* In the order of the file's fields. */

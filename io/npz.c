@@ -154,9 +154,8 @@ static bool stream_ends(Stream *s) {
 }
 
 static bool leave_out(Stream *s, const char *why) {
-  TensorFile *f = s->reader->file;
-  if (!VEC_RESERVE(&f->left_out, 1)) return out_of_memory(s->reader);
-  VEC_PUSH(&f->left_out, (LeftOut){s->name, why});
+  if (!tensor_file_leave_out(s->reader->file, s->name, why))
+    out_of_memory(s->reader);
   return false;
 }
 

@@ -66,10 +66,11 @@ static bool leave_out(Reader *r, const char *name, const NdArray *a) {
   else
     snprintf(text, sizeof text, "code %d of DLPack, %d bits%s", a->code,
              a->bits, lanes);
-  return (a->dtype == DTYPE_NONE
-              ? tensor_file_leave_out_dtype(r->file, name, text, strlen(text))
-              : tensor_file_leave_out_rank(r->file, name, (size_t)a->rank)) ||
-         out_of_memory(r);
+  Arena *arena = &r->file->arena;
+  const char *why = a->dtype == DTYPE_NONE
+                        ? misfit_of_dtype(arena, text, strlen(text))
+                        : misfit_of_rank(arena, (size_t)a->rank);
+  return tensor_file_leave_out(r->file, name, why) || out_of_memory(r);
 }
 
 /* ndarray_read() checks header and sizes; where the elements lie aligned, the

@@ -107,15 +107,18 @@ static bool read_metadata(Reader *r, json_t *pairs) {
   return true;
 }
 
+static bool leave_out(Reader *r, Entry *e, const char *why) {
+  e->left_out = true;
+  return tensor_file_leave_out(r->file, e->name, why) || out_of_memory(r);
+}
+
 /* By the table of dtypes. */
 static bool read_dtype(Reader *r, Entry *e, json_t *value) {
   const char *text = json_string_value(value);
   if (!text) return invalid(r, "tensor `%s` has no dtype", e->name);
   e->dtype = dtype_find_in_files(text);
-  e->left_out = e->dtype == DTYPE_NONE;
-  return !e->left_out ||
-         tensor_file_leave_out_dtype(r->file, e->name, text, strlen(text)) ||
-         out_of_memory(r);
+  return e->dtype != DTYPE_NONE ||
+         leave_out(r, e, misfit_of_dtype(&r->file->arena, text, strlen(text)));
 }
 
 /* json_is_integer() refuses 2.0 and true.  The extent is computed with overflow
@@ -133,9 +136,8 @@ static bool read_shape(Reader *r, Entry *e, json_t *dims) {
     if (i < RANK_MAX) e->shape[i] = json_integer_value(dim);
   }
   e->rank = rank > RANK_MAX ? RANK_MAX : (int)rank;
-  if (rank <= RANK_MAX || e->left_out) return true;
-  e->left_out = true;
-  return tensor_file_leave_out_rank(r->file, e->name, rank) || out_of_memory(r);
+  return rank <= RANK_MAX || e->left_out ||
+         leave_out(r, e, misfit_of_rank(&r->file->arena, rank));
 }
 
 /* The end is compared with the file's size first, so that the difference cannot

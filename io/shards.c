@@ -108,13 +108,15 @@ static bool take_tensors(Reader *r, const char *shard, TensorFile *from) {
 }
 
 static bool take_left_out(Reader *r, const char *shard, TensorFile *from) {
+  Arena *arena = &r->file->arena;
   bool here;
   for (size_t i = 0; i < from->left_out.len; i++) {
     LeftOut t = from->left_out.data[i];
     if (!belongs(r, shard, t.name, &here)) return false;
     if (!here) continue;
-    t.name = arena_strndup(&r->file->arena, t.name, strlen(t.name));
-    if (!t.name || !tensor_file_leave_out(r->file, t.name, "%s", t.why))
+    t.name = arena_strndup(arena, t.name, strlen(t.name));
+    t.why = arena_strndup(arena, t.why, strlen(t.why));
+    if (!t.name || !tensor_file_leave_out(r->file, t.name, t.why))
       return out_of_memory(r);
   }
   return true;

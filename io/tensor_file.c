@@ -117,28 +117,22 @@ static const char *text_quoted(Arena *arena, const char *text, size_t len) {
   return copy;
 }
 
-bool tensor_file_leave_out(TensorFile *f, const char *name, const char *why,
-                           ...) {
-  va_list args;
-  va_start(args, why);
-  const char *text = arena_vprintf(&f->arena, why, args);
-  va_end(args);
-  if (!text || !VEC_RESERVE(&f->left_out, 1)) return false;
-  VEC_PUSH(&f->left_out, (LeftOut){name, text});
+bool tensor_file_leave_out(TensorFile *f, const char *name, const char *why) {
+  if (!why || !VEC_RESERVE(&f->left_out, 1)) return false;
+  VEC_PUSH(&f->left_out, (LeftOut){name, why});
   return true;
 }
 
-bool tensor_file_leave_out_dtype(TensorFile *f, const char *name,
-                                 const char *dtype, size_t len) {
-  const char *quoted = text_quoted(&f->arena, dtype, len);
-  return quoted &&
-         tensor_file_leave_out(
-             f, name, "its dtype is %s, which is none of rly's", quoted);
+const char *misfit_of_dtype(Arena *arena, const char *dtype, size_t len) {
+  const char *quoted = text_quoted(arena, dtype, len);
+  return quoted ? arena_printf(arena, "its dtype is %s, which is none of rly's",
+                               quoted)
+                : NULL;
 }
 
-bool tensor_file_leave_out_rank(TensorFile *f, const char *name, size_t rank) {
-  return tensor_file_leave_out(f, name, "its rank is %zu, and the most is %d",
-                               rank, RANK_MAX);
+const char *misfit_of_rank(Arena *arena, size_t rank) {
+  return arena_printf(arena, "its rank is %zu, and the most is %d", rank,
+                      RANK_MAX);
 }
 
 void tensor_file_drop_left_out(TensorFile *f) {

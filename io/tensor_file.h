@@ -43,14 +43,13 @@ int tensor_file_by_name(const void *a, const void *b);
 bool tensor_file_check_names(TensorFile *f, const char *path,
                              const char *format, Diags *diags);
 
-/* For readers, which leave out a tensor with the reason.  The name must lie in
- * the arena; of `dtype`, what the file calls it, `len` bytes are quoted.  False
- * when memory runs out. */
-bool tensor_file_leave_out(TensorFile *f, const char *name, const char *why,
-                           ...) __attribute__((format(printf, 3, 4)));
-bool tensor_file_leave_out_dtype(TensorFile *f, const char *name,
-                                 const char *dtype, size_t len);
-bool tensor_file_leave_out_rank(TensorFile *f, const char *name, size_t rank);
+/* For readers: leaves out a tensor, whose name and reason lie in the arena.
+ * False when memory runs out, as it has where there is no reason. */
+bool tensor_file_leave_out(TensorFile *f, const char *name, const char *why);
+/* The reasons that formats share, in the arena, or NULL.  Of `dtype`, what the
+ * file calls it, `len` bytes are quoted. */
+const char *misfit_of_dtype(Arena *arena, const char *dtype, size_t len);
+const char *misfit_of_rank(Arena *arena, size_t rank);
 /* Removes the names that have no tensor, which are those left out. */
 void tensor_file_drop_left_out(TensorFile *f);
 

@@ -21,13 +21,18 @@ Tensor *npy_read(const char *path, Heap *heap, Diags *diags) {
   const char *why = npy_header_read(map->data, map->size, map->size, &h);
   if (why) {
     file_invalid(diags, path, "npy", "%s", why);
+  } else if (!npy_fits(&h)) {
+    why = npy_misfit(&h, &diags->arena);
+    if (why)
+      diag_error(diags, E0502, SPAN_NONE, "cannot read %s: %s", path, why);
+    else file_out_of_memory(diags, path);
   } else {
     MappedElements e = {.map = map,
                         .path = path,
                         .offset = h.size,
                         .size = h.bytes,
                         .dtype = h.dtype,
-                        .rank = h.rank,
+                        .rank = (int)h.rank,
                         .shape = h.shape,
                         .strides = h.strides};
     t = tensor_of_mapping(heap, &e, diags);

@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include "io/tensor_file.h"
+
 #define MAGIC "\x93NUMPY"
 enum {
   MAGIC_SIZE = 6,
@@ -49,15 +51,20 @@ static bool scan_char(Scan *s, char c) {
   return true;
 }
 
-/* No escapes: no dtype or key has one. */
+static bool at_quote(const Scan *s) {
+  return s->at < s->end && (*s->at == '\'' || *s->at == '"');
+}
+
+/* The piece is what stands between the quotes, escapes as they are: no dtype or
+ * key has one. */
 static bool scan_string(Scan *s, Piece *piece) {
   skip_blanks(s);
-  if (s->at == s->end || (*s->at != '\'' && *s->at != '"')) return false;
-  const char *start = s->at + 1;
-  const char *close = memchr(start, *s->at, (size_t)(s->end - start));
-  if (!close) return false;
-  *piece = (Piece){start, (size_t)(close - start)};
-  s->at = close + 1;
+  if (!at_quote(s)) return false;
+  const char *start = s->at + 1, *at = start;
+  while (at < s->end && *at != *s->at) at += *at == '\\' ? 2 : 1;
+  if (at >= s->end) return false;
+  *piece = (Piece){start, (size_t)(at - start)};
+  s->at = at + 1;
   return true;
 }
 
@@ -85,12 +92,13 @@ static bool scan_size(Scan *s, int64_t *n) {
 /* (), (3,), (2, 3): a comma may end it, as it must for one size. */
 static bool scan_shape(Scan *s, NpyHeader *h) {
   if (!scan_char(s, '(')) return false;
-  for (h->rank = 0; !scan_char(s, ')'); h->rank++) {
-    if (h->rank == RANK_MAX || !scan_size(s, &h->shape[h->rank])) return false;
-    if (!scan_char(s, ',')) {
-      h->rank++;
-      return scan_char(s, ')');
-    }
+  while (!scan_char(s, ')')) {
+    int64_t size;
+    if (!scan_size(s, &size)) return false;
+    if (!extent_grow(&h->extent, size)) h->too_large = true;
+    if (h->rank < RANK_MAX) h->shape[h->rank] = size;
+    h->rank++;
+    if (!scan_char(s, ',')) return scan_char(s, ')');
   }
   return true;
 }
@@ -100,20 +108,39 @@ static bool is_text(Piece piece, const char *text) {
 }
 
 /* NumPy writes '|' as the byte order of one-byte types; '<' is accepted, too.
- * Big-endian arrays (`>`) are refused. */
-static bool scan_dtype(Scan *s, NpyHeader *h) {
-  Piece piece;
-  if (!scan_string(s, &piece) || piece.len < 2) return false;
+ * DTYPE_NONE is that of any other text, such as those of big-endian arrays. */
+static DType dtype_of(Piece descr) {
   int i = 0;
-  for (; i < DTYPE_COUNT; i++) {
-    Piece kind = {piece.text + 1, piece.len - 1};
+  for (; descr.len && i < DTYPE_COUNT; i++) {
+    Piece kind = {descr.text + 1, descr.len - 1};
     const char *npy = dtype_info[i].npy;
     if (!npy) continue;
-    bool order = piece.text[0] == '<' || piece.text[0] == npy[0];
-    if (order && is_text(kind, npy + 1)) break;
+    bool order = descr.text[0] == '<' || descr.text[0] == npy[0];
+    if (order && is_text(kind, npy + 1)) return (DType)i;
   }
-  h->dtype = (DType)i;
-  return h->dtype != DTYPE_NONE;
+  return DTYPE_NONE;
+}
+
+/* A text, or a list in which brackets and texts describe the fields of an
+ * element. */
+static bool scan_descr(Scan *s, NpyHeader *h) {
+  Piece text = {"", 0};
+  int depth = 0;
+  skip_blanks(s);
+  h->descr = s->at;
+  if (s->at == s->end || (!at_quote(s) && *s->at != '[')) return false;
+  do {
+    if (at_quote(s)) {
+      if (!scan_string(s, &text)) return false;
+    } else {
+      depth +=
+          (*s->at == '[' || *s->at == '(') - (*s->at == ']' || *s->at == ')');
+      s->at++;
+    }
+  } while (depth > 0 && s->at < s->end);
+  h->descr_len = (size_t)(s->at - h->descr);
+  h->dtype = *h->descr == '[' ? DTYPE_NONE : dtype_of(text);
+  return depth == 0;
 }
 
 static bool scan_order(Scan *s, NpyHeader *h) {
@@ -121,16 +148,14 @@ static bool scan_order(Scan *s, NpyHeader *h) {
   return h->fortran || scan_word(s, "False");
 }
 
-const char npy_other_dtype[] = "its descr is not a little-endian dtype of rly";
-
 static const struct Field {
   const char *key;
   bool (*scan)(Scan *s, NpyHeader *h);
   const char *what;
 } fields[] = {
-    {"descr", scan_dtype, npy_other_dtype},
+    {"descr", scan_descr, "its descr is no dtype"},
     {"fortran_order", scan_order, "its fortran_order is not a bool"},
-    {"shape", scan_shape, "its shape is not a tuple of at most 8 sizes"},
+    {"shape", scan_shape, "its shape is not a tuple of sizes"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -181,11 +206,27 @@ size_t npy_header_size(const char *prefix) {
   return len + NPY_PREFIX;
 }
 
-static const char *check_elements(NpyHeader *h, uint64_t available) {
+/* The bytes of an element, as far as the descr says them: '>f4' has 4, '<U5' as
+ * many characters of 4 bytes.  What objects and fields take is not known. */
+static bool element_size(const NpyHeader *h, size_t *size) {
+  Scan s = {h->descr + 1, h->descr + h->descr_len};
   int64_t count;
-  if (!shape_size(h->dtype, h->rank, h->shape, &count, &h->bytes))
+  if (h->dtype != DTYPE_NONE) {
+    *size = dtype_size(h->dtype);
+    return true;
+  }
+  s.at += s.at < s.end && *s.at && strchr("<>|=", *s.at);
+  if (s.at == s.end || !*s.at || !strchr("biufcmMSaVU", *s.at)) return false;
+  size_t each = *s.at++ == 'U' ? 4 : 1;
+  return scan_size(&s, &count) && !__builtin_mul_overflow(count, each, size);
+}
+
+static const char *check_elements(NpyHeader *h, uint64_t available) {
+  size_t each;
+  bool known = element_size(h, &each);
+  if (h->too_large || (known && !extent_bytes(&h->extent, each, &h->bytes)))
     return "its shape is larger than memory";
-  return h->bytes == available
+  return !known || h->bytes == available
              ? NULL
              : "its size is not what its shape and dtype need";
 }
@@ -193,25 +234,36 @@ static const char *check_elements(NpyHeader *h, uint64_t available) {
 /* In elements: for Fortran order the first axis moves fastest. */
 static void set_strides(NpyHeader *h) {
   int64_t stride = 1;
-  for (int i = 0; i < h->rank; i++) {
+  int rank = (int)h->rank;
+  for (int i = 0; i < rank; i++) {
     h->strides[i] = stride;
     stride *= h->shape[i];
   }
-  if (!h->fortran) strides_row_major(h->rank, h->shape, h->strides);
+  if (!h->fortran) strides_row_major(rank, h->shape, h->strides);
 }
 
 /* `bytes` may end before the header does, as npz.c reads it in two steps. */
 const char *npy_header_read(const char *bytes, size_t size, uint64_t total,
                             NpyHeader *h) {
-  *h = (NpyHeader){.size = size < NPY_PREFIX ? 0 : npy_header_size(bytes)};
+  *h = (NpyHeader){.size = size < NPY_PREFIX ? 0 : npy_header_size(bytes),
+                   .extent = EXTENT_NONE};
   if (!h->size || h->size > size || h->size > NPY_HEADER_MOST)
     return "it does not begin as one";
   size_t prefix = bytes[MAGIC_SIZE] == 1 ? NPY_PREFIX - 2 : NPY_PREFIX;
   Scan scan = {bytes + prefix, bytes + h->size};
   const char *why = scan_dict(&scan, h);
   if (!why) why = check_elements(h, total - h->size);
-  if (!why) set_strides(h);
+  if (!why && npy_fits(h)) set_strides(h);
   return why;
+}
+
+const char *npy_misfit(const NpyHeader *h, Arena *arena) {
+  if (h->dtype != DTYPE_NONE) return misfit_of_rank(arena, h->rank);
+  const char *descr = text_quoted(arena, h->descr, h->descr_len);
+  return descr ? arena_printf(arena,
+                              "its descr %s is no little-endian dtype of rly",
+                              descr)
+               : NULL;
 }
 
 /* --- Writing ------------------------------------------------------------- */

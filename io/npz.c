@@ -153,9 +153,19 @@ static bool stream_ends(Stream *s) {
          invalid(s->reader, "entry `%s` is longer than it claims", s->name);
 }
 
-static bool leave_out(Stream *s, const char *why) {
-  if (!tensor_file_leave_out(s->reader->file, s->name, why))
-    out_of_memory(s->reader);
+/* The rest is read all the same, as it may show that the entry is damaged.
+ * False: there is nothing to read, for one reason or another. */
+static bool leave_out(Stream *s, const NpyHeader *h) {
+  Reader *r = s->reader;
+  const char *why = npy_misfit(h, &r->file->arena);
+  for (uint64_t left = s->size - h->size; left > 0;) {
+    size_t size = left < NPY_HEADER_MOST ? (size_t)left : NPY_HEADER_MOST;
+    if (stop_seen(r->file->heap->stop) || !stream_read(s, r->header, size))
+      return false;
+    left -= size;
+  }
+  if (stream_ends(s) && !tensor_file_leave_out(r->file, s->name, why))
+    out_of_memory(r);
   return false;
 }
 
@@ -170,9 +180,10 @@ static bool read_header(Stream *s, NpyHeader *h) {
     known = size;
   }
   const char *why = npy_header_read(bytes, known, s->size, h);
-  if (why == npy_other_dtype) return leave_out(s, why);
-  return !why || invalid(s->reader, "entry `%s` is no valid npy file: %s",
-                         s->name, why);
+  if (why)
+    return invalid(s->reader, "entry `%s` is no valid npy file: %s", s->name,
+                   why);
+  return npy_fits(h) || leave_out(s, h);
 }
 
 /* A bool that is neither 0 nor 1 would break kernels. */
@@ -195,8 +206,8 @@ static Tensor *read_array(Stream *s) {
     buffer_drop(heap, buffer);
     return NULL;
   }
-  Tensor *t = buffer ? tensor_on_buffer_take(heap, h.dtype, h.rank, h.shape,
-                                             h.strides, buffer)
+  Tensor *t = buffer ? tensor_on_buffer_take(heap, h.dtype, (int)h.rank,
+                                             h.shape, h.strides, buffer)
                      : NULL;
   if (!t) out_of_memory(r);
   return t;

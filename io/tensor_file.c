@@ -99,11 +99,7 @@ bool file_out_of_memory(Diags *diags, const char *path) {
   return false;
 }
 
-/* --- What is left out ----------------------------------------------------- */
-
-/* A text of a file as a message can quote it: control characters escaped, and
- * cut where it is long.  NULL when memory runs out. */
-static const char *text_quoted(Arena *arena, const char *text, size_t len) {
+const char *text_quoted(Arena *arena, const char *text, size_t len) {
   enum { SHOWN = 80 };
   StrBuf out;
   strbuf_init(&out, arena->mem);
@@ -116,6 +112,8 @@ static const char *text_quoted(Arena *arena, const char *text, size_t len) {
   strbuf_done(&out);
   return copy;
 }
+
+/* --- What is left out ----------------------------------------------------- */
 
 bool tensor_file_leave_out(TensorFile *f, const char *name, const char *why) {
   if (!why || !VEC_RESERVE(&f->left_out, 1)) return false;

@@ -70,6 +70,9 @@ const char *tensor_file_metadata(const TensorFile *f, const char *key);
 bool file_invalid(Diags *diags, const char *path, const char *format,
                   const char *why, ...) __attribute__((format(printf, 4, 5)));
 bool file_out_of_memory(Diags *diags, const char *path);
+/* A text of a file as a message can quote it, in the arena: control characters
+ * escaped, and cut where it is long.  NULL when memory runs out. */
+const char *text_quoted(Arena *arena, const char *text, size_t len);
 
 /* Where a tensor's elements lie in a mapped file.  The reader has checked that
  * they lie inside it. */

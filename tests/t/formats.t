@@ -68,6 +68,14 @@ for (['deflated', ZIP_CM_DEFLATE], ['stored', ZIP_CM_STORE]) {
   }
 }
 binds(spew(scratch('w.npy'), $npy), 'an array, named as its file');
+gives(rly($program, '--params',
+          spew(scratch('big.npy'), $npy =~ s/<f4/>f4/r), 'x=[10, 20]'), 1, '',
+      qr/E0502.*cannot read \S+big.npy: its descr '>f4' is no little-endian/,
+      'an array of big-endian numbers');
+gives(rly($program, '--params',
+          spew(scratch('big.npy'), $npy =~ s/<f4/\e\n4/r), 'x=[10, 20]'), 1, '',
+      qr/E0502.*its descr '\\u001b\\n4' is no little-endian/,
+      'what a file calls a dtype is escaped');
 SKIP: {
   skip 'no libzip', 3 unless $archives;
   gives(rly($program, '--params', scratch('deflated.npz'), '--inputs',
@@ -372,6 +380,10 @@ for ([$scales, 'its dtype is F8_E8M0'], [$deep, 'its rank is 9']) {
         qr/E0505.*no use.*`c`, which cannot be read: $why/s,
         '... and refused by --strict');
 }
+gives(rly($asks, '--params',
+          foreign('c', "F\n\e[1m", [4], 'escapes.safetensors')), 1, '',
+      qr/its dtype is F\\n\\u001b\[1m, which is none/,
+      'a dtype that would move the cursor');
 my $like = foreign('x.c', 'F4', [8], 'like.safetensors');
 gives(rly($pair, '--params', $like), 0, $sum, '', 'a name like another');
 gives(rly($asks, '--params', $like), 1, '',
@@ -399,7 +411,8 @@ SKIP: {
   binds(scratch('labels.npz'), 'an archive in which texts stand, too');
   my $asks = 'param @labels: Tensor[(2), int32]; @labels';
   gives(rly('-e', $asks, '--params', scratch('labels.npz')), 1, '',
-        qr/E0504.*for `labels` cannot be read: its descr/, '... asked for');
+        qr/E0504.*for `labels` cannot be read: its descr '<U1' is no/,
+        '... asked for');
 }
 
 for my $read_only ('o.gguf', 'o.json') {

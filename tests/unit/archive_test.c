@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "io/gguf.h"
 #include "io/npz.h"
 #include "io/params.h"
 
@@ -239,6 +240,66 @@ static void lying_entries(void **state) {
     if (!e.data) e.data = array.at, e.size = array.n;
     assert_null(read_archive(&d, &e, 1));
     expect_error(&d, E0502, rows[i].why);
+  }
+  desk_close(&d);
+}
+
+/* Beside a matrix; of each the rest is read, up to the checksum. */
+static void npz_left_out(void **state) {
+  (void)state;
+  static const struct {
+    const char *dict;
+    size_t size;
+    const char *why;
+  } rows[] = {
+      {"{'descr': '>i4', 'fortran_order': False, 'shape': (6,)}", 24,
+       "its descr '>i4' is no little-endian dtype of rly"},
+      {"{'shape': (3,), 'descr': '<c8', 'fortran_order': True}", 24,
+       "its descr '<c8' is no little-endian dtype of rly"},
+      {"{'descr': '<U2', 'fortran_order': False, 'shape': (3, 1)}", 24,
+       "its descr '<U2' is no little-endian dtype of rly"},
+      {"{'descr': '|O', 'fortran_order': False, 'shape': (100,)}", 17,
+       "its descr '|O' is no little-endian dtype of rly"},
+      {"{'descr': [('x', '<f4'), ('y', '>u2')], 'fortran_order': False, "
+       "'shape': (4,)}",
+       24,
+       "its descr [('x', '<f4'), ('y', '>u2')] is no little-endian "
+       "dtype of rly"},
+      {"{'descr': '<f4', 'fortran_order': True, "
+       "'shape': (1, 2, 1, 1, 1, 1, 1, 1, 3)}",
+       24, "its rank is 9, and the most is 8"},
+      {"{'descr': '<f4', 'fortran_order': False, "
+       "'shape': (1, 2, 1, 1, 1, 1, 1, 1, 0)}",
+       0, "its rank is 9, and the most is 8"},
+  };
+  Desk d;
+  desk_open(&d);
+  Bytes array = matrix();
+  for (size_t i = 0; i < LENGTH(rows); i++) {
+    Bytes other = npy(rows[i].dict, six, rows[i].size);
+    Entry entries[] = {
+        {.name = "a.npy", .data = other.at, .size = other.n},
+        {.name = "b.npy", .data = array.at, .size = array.n},
+    };
+    TensorFile *f = read_archive(&d, entries, 2);
+    assert_non_null(f);
+    assert_int_equal(f->tensors.len, 1);
+    assert_int_equal(tensor_i64_at(tensor_file_find(f, "b"), 5), 6);
+    assert_int_equal(f->left_out.len, 1);
+    assert_string_equal(f->left_out.data[0].name, "a");
+    assert_string_equal(f->left_out.data[0].why, rows[i].why);
+    tensor_file_free(f);
+    entries[0].wrong_crc = 1;
+    assert_null(read_archive(&d, entries, 2));
+    expect_error(&d, E0502, "CRC error");
+    entries[0].wrong_crc = 0;
+    entries[0].more_size = -1;
+    assert_null(read_archive(&d, entries, 2));
+    expect_error(&d, E0502, "entry `a` is ");
+    entries[0].more_size = 0;
+    entries[1].name = "a.npy";
+    assert_null(read_archive(&d, entries, 2));
+    expect_error(&d, E0502, "two of its tensors are named `a`");
   }
   desk_close(&d);
 }
@@ -629,10 +690,72 @@ static void params_failing_allocations(void **state) {
   walk_failures(params_write, params_read);
 }
 
+/* A file with tensors that are left out, however far it is read. */
+static void left_out_failing_allocations(void **state) {
+  (void)state;
+  Bytes words =
+      npy("{'descr': '<U2', 'fortran_order': False, 'shape': (3,)}", six, 24);
+  Bytes deep =
+      npy("{'descr': '<i4', 'fortran_order': False, "
+          "'shape': (1,1,1,1,1,1,1,1,6)}",
+          six, 24);
+  const Entry entries[] = {
+      {.name = "a.npy", .data = words.at, .size = words.n},
+      {.name = "b.npy", .data = deep.at, .size = deep.n},
+  };
+  const Array arrays[] = {
+      {5, 64, 1, 1, {2}, six, 16},
+      {2, 32, 1, 9, {1, 1, 1, 1, 1, 1, 1, 1, 2}, halves, 8},
+  };
+  Bytes gguf = {.n = 0};
+  put(&gguf, "GGUF\3\0\0\0", 8);
+  num(&gguf, 3, 8);
+  num(&gguf, 0, 8);
+  for (uint64_t i = 0; i < 3; i++) { /* of type Q4_0, 4, and of 9 dimensions */
+    put_name(&gguf, (const char *[]){"q", "u", "d"}[i]);
+    num(&gguf, i == 2 ? 9 : 1, 4);
+    num(&gguf, i == 0 ? 32 : 1, 8);
+    for (int k = 0; i == 2 && k < 8; k++) num(&gguf, 1, 8);
+    num(&gguf, (uint64_t[]){2, 4, 0}[i], 4);
+    num(&gguf, (uint64_t[]){0, 32, 32}[i], 8);
+  }
+  while (gguf.n % 32) num(&gguf, 0, 1);
+  put(&gguf, six, 24);
+  num(&gguf, 0, 8);
+  put(&gguf, six, 4);
+  const struct {
+    Bytes bytes;
+    Read *read;
+    size_t left_out;
+  } files[] = {{archive(entries, 2), npz_read, 2},
+               {params(arrays), params_read, 2},
+               {gguf, gguf_read, 3}};
+  for (size_t i = 0; i < LENGTH(files); i++) {
+    bool whole = false;
+    for (size_t n = 1, count = 1; n <= count; n++) {
+      Desk d;
+      desk_open(&d);
+      write_bytes(&d, files[i].bytes.at, files[i].bytes.n);
+      size_t before = d.mem.count;
+      d.mem.fail_at = before + n;
+      TensorFile *f = files[i].read(d.path, &d.heap, &d.diags);
+      count = d.mem.count - before;
+      whole = f != NULL;
+      assert_true(whole || d.diags.errors > 0);
+      if (whole) assert_int_equal(f->left_out.len, files[i].left_out);
+      if (whole) assert_int_equal(f->tensors.len, 0);
+      tensor_file_free(f);
+      desk_close(&d);
+    }
+    assert_true(whole);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(npz_by_hand),
       cmocka_unit_test(lying_entries),
+      cmocka_unit_test(npz_left_out),
       cmocka_unit_test(lying_archives),
       cmocka_unit_test(npz_round_trip),
       cmocka_unit_test(npz_bytes),
@@ -646,6 +769,7 @@ int main(void) {
       cmocka_unit_test(params_bytes),
       cmocka_unit_test(npz_failing_allocations),
       cmocka_unit_test(params_failing_allocations),
+      cmocka_unit_test(left_out_failing_allocations),
   };
   return RUN_TESTS(tests);
 }

@@ -36,21 +36,28 @@ static const Bound *near_miss(rly_program *p, const char *name) {
   return best;
 }
 
-/* Says once what is in the files. */
+/* Says once what is in the files, and that it is of no use where a program can
+ * have none of it, as of a model whose weights are all quantized. */
 static void note_files(Missing *m) {
   enum { NAMES = 8 };
   const rly_program *p = m->p;
   StrBuf names;
   strbuf_init(&names, p->ir->mem);
-  size_t count = 0;
+  size_t count = 0, unread = 0;
+  const Bound *first = NULL;
   for (size_t i = 0; i < p->bound.len; i++) {
     const Bound *b = &p->bound.data[i];
-    if (b->file && b->name && ++count <= NAMES)
+    if (!b->file || !b->name) continue;
+    if (++count <= NAMES)
       strbuf_addf(&names, "%s%s", count > 1 ? ", " : "", b->name);
+    if (b->left_out && !unread++) first = b;
   }
   if (count > NAMES) strbuf_addf(&names, " and %zu more", count - NAMES);
   if (count)
     diag_note(m->diag, SPAN_NONE, "the files hold %s", strbuf_text(&names));
+  if (count && unread == count)
+    diag_note(m->diag, SPAN_NONE, "none of these can be read; `%s`: %s",
+              first->name, first->left_out);
   m->files_told = true;
   strbuf_done(&names);
 }

@@ -23,7 +23,10 @@ static Tensor *choose(rly_program *p, const TensorFile *f, const Given *g,
     return f->tensors.data[0].tensor;
   Diag *d = diag_error(p->ir->diags, E0542, g->what,
                        "%s has %zu tensors, but none of the name `%s`", path,
-                       f->tensors.len, g->name->text);
+                       f->tensors.len + f->left_out.len, g->name->text);
+  if (f->tensors.len == 0 && f->left_out.len > 0)
+    diag_note(d, SPAN_NONE, "none of these can be read; `%s`: %s",
+              f->left_out.data[0].name, f->left_out.data[0].why);
   Suggestion near = suggestion_for(g->name->text);
   for (size_t i = 0; i < f->tensors.len; i++)
     suggestion_offer(&near, f->tensors.data[i].name);

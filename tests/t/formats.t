@@ -389,6 +389,17 @@ gives(rly($pair, '--params', $like), 0, $sum, '', 'a name like another');
 gives(rly($asks, '--params', $like), 1, '',
       qr/E0503.*holds `x\.c`, but its dtype is F4/s,
       'what the file has instead');
+my $useless = spew(scratch('useless.gguf'),
+                   gguf([['tok', [32], 2, 'q' x 18], ['out', [3], 5, '']]));
+gives(rly($pair, '--params', $useless), 1, '',
+      qr/E0503.*hold tok, out\n.*none of these can be read; `tok`: it is quan/s,
+      'where none of a file can be read');
+gives(rly('-e', 'def @main() { 1 }', '--params', $useless), 0, "1\n", '',
+      '... and none is asked for');
+gives(rly({in => 'def @main(%x: Tensor[(32), float32]) { %x }'}, 'opt', '-',
+          '--bind', "x=$useless"), 1, '',
+      qr/E0542.* 2 tensors, but none .*`x`\n.*can be read; `tok`: it is quan/s,
+      '... nor by --bind');
 reads_index(index_of(a => 'scales.safetensors', b => 'scales.safetensors',
                      c => 'scales.safetensors'), 0, $sum, '', 'in a shard');
 reads_index(index_of(a => 'scales.safetensors', b => 'scales.safetensors'),

@@ -67,6 +67,8 @@ void graph_end(Import *im, size_t mark);
 const char *value_text(Import *im, const char *name);
 /* Notes the names that nodes and outputs read, before any text is made. */
 void note_read(Import *im, const Onnx__ModelProto *m);
+/* Does anything read a value of that name? */
+bool is_read(Import *im, const char *name);
 /* Has the node an output i, and does anything read it? */
 bool output_is_read(Import *im, const Onnx__NodeProto *n, size_t i);
 /* The text of input i, of type "%x" or "@w"; NULL: it is not given.  A name
@@ -125,7 +127,7 @@ const Name *dim_name(Import *im, const char *param, bool declares);
 const char *literal(Import *im, const Tensor *t);
 /* Is the tensor written where it is used, not kept beside the program? */
 bool is_literal(const Tensor *t);
-/* The param or the let of an initializer. */
+/* The param or the let of an initializer.  False after reporting. */
 bool emit_initializer(Import *im, const Onnx__TensorProto *p);
 /* A tensor of the model's, under a name at the top level.  Consumes it. */
 bool emit_constant_take(Import *im, const char *name, Tensor *t);

@@ -169,9 +169,12 @@ void note_read(Import *im, const Onnx__ModelProto *m) {
   }
 }
 
+bool is_read(Import *im, const char *name) {
+  return ptrmap_has(&im->read, name_of(im->names, name));
+}
+
 bool output_is_read(Import *im, const Onnx__NodeProto *n, size_t i) {
-  return i < n->n_output && *n->output[i] &&
-         ptrmap_has(&im->read, name_of(im->names, n->output[i]));
+  return i < n->n_output && *n->output[i] && is_read(im, n->output[i]);
 }
 
 /* --- What is no tensor ---------------------------------------------------- */

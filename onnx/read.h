@@ -23,6 +23,8 @@ DType onnx_dtype(int32_t number, const char **name);
 const char *onnx_dtype_format(int32_t number);
 enum { ONNX_STRING = 8 };
 
+/* Has the language the tensor's dtype and rank? */
+bool onnx_tensor_fits(const Onnx__TensorProto *t);
 /* A tensor with the elements of `t`; those of external data are read from the
  * folder of the file `path`, and from nowhere else.  `what` names the tensor in
  * messages.  Owned; NULL after reporting. */

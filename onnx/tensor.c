@@ -329,6 +329,11 @@ static Tensor *strings(const Source *s, Heap *heap) {
   return t;
 }
 
+bool onnx_tensor_fits(const Onnx__TensorProto *t) {
+  if (t->data_type == ONNX_STRING) return t->n_dims < RANK_MAX;
+  return onnx_dtype(t->data_type, NULL) != DTYPE_NONE && t->n_dims <= RANK_MAX;
+}
+
 Tensor *onnx_tensor(Heap *heap, const Onnx__TensorProto *p, const char *path,
                     const char *what, Diags *diags) {
   Source s = {p, path, what, diags};

@@ -198,8 +198,10 @@ bool emit_constant_take(Import *im, const char *name, Tensor *t) {
   return true;
 }
 
+/* One that no tensor can be made of matters only to who reads it. */
 bool emit_initializer(Import *im, const Onnx__TensorProto *p) {
   const char *name = p->name ? p->name : "";
+  if (!onnx_tensor_fits(p) && !is_read(im, name)) return true;
   Tensor *t = onnx_tensor(im->heap, p, im->path, shown(im, name), im->diags);
   if (!t || !emit_constant_take(im, name, t)) return false;
   set_format(im, value_text(im, name), onnx_dtype_format(p->data_type));

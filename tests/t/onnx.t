@@ -116,6 +116,33 @@ refused(model(node('Add', ['x', 'w'], ['y']), floats_of('w', [2], [1, 2]),
               floats_of('w', [2], [3, 4]), @io),
         qr/E0804.*two initializers are named `w`/,
         'an initializer that is there twice');
+
+# An initializer that no tensor can be made of, by ONNX's number of its dtype,
+# here COMPLEX64 and one that is not given away yet, or by its rank: it matters
+# where it is read, in whichever graph.
+for ([14, [1], qr/there is no dtype here for ONNX's COMPLEX64/],
+     [99, [2], qr/99 is no dtype/], [1, [(1) x 9], qr/its rank is 9/]) {
+  my ($dtype, $dims, $why) = @$_;
+  my $odd = tensor('odd', $dtype, $dims, bytes_of(9, 'x' x 8));
+  gives(rly('run', file('odd.onnx', model(node('Neg', ['x'], ['y']), $odd,
+                                          @io)), 'x=[1, 2]'), 0,
+        qr/\[-1\.0, -2\.0\]/, '', "nothing reads an initializer: $why");
+  refused(model(node('Add', ['x', 'odd'], ['y']), $odd, @io),
+          qr/E0502.*tensor `odd`: $why/, '... a node reads it');
+  refused(model(node('Relu', ['x'], ['y']), $odd, @io, output('odd', 1, 2)),
+          qr/E0502.*tensor `odd`: $why/, '... it is an output');
+  refused(model(node('Neg', ['x'], ['y']), $odd, $odd, @io),
+          qr/E0804.*two initializers are named `odd`/, '... it is there twice');
+  my @branch = (node('Add', ['x', 'odd'], ['a']), output('a', 1, 2));
+  my $reads = node('If', ['c'], ['y'], graph_attr('then_branch', @branch),
+                   graph_attr('else_branch', @branch));
+  refused(model($reads, $odd, input('c', 9), @io),
+          qr/E0502.*tensor `odd`: $why/, '... a branch reads it');
+}
+gives(rly('run', file('odd.onnx', model(node('Neg', ['x'], ['y']),
+                                        tensor('odd', 14, [1]),
+                                        input('odd', 14, 1), @io)), 'x=[1, 2]'),
+      0, qr/\[-1\.0, -2\.0\]/, '', 'one that is an input as well');
 refused(model(node('Relu', ['x'], ['y']), input('x', 1, 2), @io),
         qr/E0804.*two inputs are named `x`/, 'an input that is there twice');
 refused(int_of(1, 8) . bytes_of(7, node('Relu', ['x'], ['y']) . join '', @io),

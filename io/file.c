@@ -56,6 +56,8 @@ static const char *map_file(FileMap *map, const char *path) {
   else if (!(map->data = map_bytes(fd, (size_t)info.st_size)))
     why = strerror(errno);
   else map->size = (size_t)info.st_size;
+  if (map->size)
+    map->mapping = mapping_new(map->mem, map->data, map->size, path);
   close(fd);
   return why;
 }
@@ -121,6 +123,7 @@ void file_map_drop(void *of) {
   if (atomic_fetch_sub_explicit(&map->count, 1, memory_order_acq_rel) > 1)
     return;
   if (map->release) map->release(map->owner);
+  mapping_free(map->mapping);
   if (map->size && !map->given) munmap((void *)map->data, map->size);
   mem_free(map->mem, map, sizeof *map);
 }
@@ -328,7 +331,23 @@ static bool close_for_host(FileOut *out, bool fine) {
   return written;
 }
 
+void file_out_wrote(FileOut *out, const FileMap *from) {
+  const char *cut = mapping_cut(from->mapping);
+  if (!cut || out->cut) return;
+  out->cut = arena_strndup(&out->arena, cut, strlen(cut));
+  if (!out->cut) out->cut = "a file";
+}
+
+static bool report_cut(const FileOut *out) {
+  diag_error(out->diags, E0507, SPAN_NONE,
+             "cannot write %s: what it is to hold is lost, since %s has become "
+             "shorter",
+             out->path, out->cut);
+  return false;
+}
+
 bool file_out_close(FileOut *out, bool fine) {
+  if (fine && out->cut) fine = report_cut(out);
   bool kept =
       out->for_host ? close_for_host(out, fine) : close_of_system(out, fine);
   arena_done(&out->arena);

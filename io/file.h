@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
+#include "io/mapping.h"
 
 /* A file's bytes, read-only and reference counted; any thread may drop a
  * reference. */
@@ -15,6 +16,7 @@ typedef struct FileMap {
   const char *data;
   size_t size;
   bool given;                   /* by the host, in place of a mapping */
+  Mapping *mapping;             /* NULL: given, empty, or without memory */
   void (*release)(void *owner); /* of what was given; or NULL */
   void *owner;
 } FileMap;
@@ -43,6 +45,8 @@ typedef struct FileOut {
   const char *path;      /* as the user wrote it */
   const char *real;      /* the file to replace, links resolved */
   const char *temporary; /* NULL when written directly */
+  const char *cut;       /* a mapped file whose bytes were to be written, and
+                            which has become shorter; or NULL */
   bool for_host;         /* the stream goes to memory, for the host: */
   char *bytes;           /* the bytes written so far */
   size_t size;
@@ -52,6 +56,9 @@ typedef struct FileOut {
 
 /* False after reporting. */
 bool file_out_open(FileOut *out, Mem *mem, const char *path, Diags *diags);
+/* Notes that bytes of this mapping were written: if it is cut, they were not
+ * what the file had. */
+void file_out_wrote(FileOut *out, const FileMap *from);
 /* Replaces the file when `fine`, else removes the temporary one.  False after
  * reporting when that or an earlier write failed. */
 bool file_out_close(FileOut *out, bool fine);

@@ -54,7 +54,7 @@ bool npy_write(const char *path, const Tensor *t, Mem *mem, Diags *diags) {
   bool fine = !mem_exhausted(mem);
   if (fine) {
     fwrite(header.data, 1, header.len, out.stream);
-    tensor_write_elements(out.stream, t);
+    tensor_write_elements(&out, t);
   } else {
     diag_error(diags, E0507, SPAN_NONE, "cannot write %s: out of memory", path);
   }

@@ -467,6 +467,7 @@ bool npz_write(const char *path, const NamedTensor *tensors, size_t n, Mem *mem,
   bool fine = file_out_open(&out, mem, path, diags);
   if (fine) {
     fine = write_arrays(&zip, &out, tensors, n, mem);
+    for (size_t i = 0; i < n; i++) tensor_was_written(&out, tensors[i].tensor);
     fine = file_out_close(&out, fine);
   }
   libzip_unload(&zip);

@@ -158,7 +158,7 @@ bool params_write(const char *path, const NamedTensor *tensors, size_t n,
     fine = !mem_exhausted(mem);
     if (!fine) break;
     fwrite(text.data, 1, text.len, out.stream);
-    tensor_write_elements(out.stream, tensors[i].tensor);
+    tensor_write_elements(&out, tensors[i].tensor);
     VEC_CLEAR(&text);
   }
   if (fine) fwrite(text.data, 1, text.len, out.stream);

@@ -324,8 +324,7 @@ static bool write_file(const char *path, const StrBuf *header,
   if (!file_out_open(&out, mem, path, diags)) return false;
   fwrite(&len, sizeof len, 1, out.stream);
   fwrite(header->data, 1, header->len, out.stream);
-  for (size_t i = 0; i < n; i++)
-    tensor_write_elements(out.stream, tensors[i].tensor);
+  for (size_t i = 0; i < n; i++) tensor_write_elements(&out, tensors[i].tensor);
   return file_out_close(&out, true);
 }
 

@@ -264,15 +264,21 @@ bool dtype_has_name(const char *path, const char *name, DType dtype,
   return false;
 }
 
+void tensor_was_written(FileOut *out, const Tensor *t) {
+  const Buffer *b = t->buffer;
+  if (b && b->release == file_map_drop) file_out_wrote(out, b->owner);
+}
+
 /* In the order of the indices, whatever the strides are.  Errors stay in the
  * stream. */
-void tensor_write_elements(FILE *stream, const Tensor *t) {
+void tensor_write_elements(FileOut *out, const Tensor *t) {
   size_t size = dtype_size(t->dtype);
   if (tensor_is_contiguous(t)) {
-    fwrite(t->data, size, (size_t)tensor_count(t), stream);
-    return;
+    fwrite(t->data, size, (size_t)tensor_count(t), out->stream);
+  } else {
+    for (Runs r = runs_over(t); runs_next(&r);)
+      for (int64_t i = 0; i < r.count; i++)
+        fwrite(r.data + i * r.stride * (int64_t)size, size, 1, out->stream);
   }
-  for (Runs r = runs_over(t); runs_next(&r);)
-    for (int64_t i = 0; i < r.count; i++)
-      fwrite(r.data + i * r.stride * (int64_t)size, size, 1, stream);
+  tensor_was_written(out, t);
 }

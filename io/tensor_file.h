@@ -104,7 +104,9 @@ bool elements_are_valid(StopFlag *stop, DType dtype, const char *data,
 bool dtype_has_name(const char *path, const char *name, DType dtype,
                     const char *file_name, Diags *diags);
 
-/* Writes the elements in row-major order. */
-void tensor_write_elements(FILE *stream, const Tensor *t);
+/* Notes that the tensor's elements were written. */
+void tensor_was_written(FileOut *out, const Tensor *t);
+/* Writes the elements in row-major order, and notes it. */
+void tensor_write_elements(FileOut *out, const Tensor *t);
 
 #endif

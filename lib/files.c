@@ -130,6 +130,10 @@ TensorFile *tensors_read(rly_context *cx, const char *path) {
   if (!format) format = format_by_magic(cx, path);
   double since = log_clock(cx);
   TensorFile *f = format ? format->read(path, &cx->heap, &cx->diags) : NULL;
+  if (f && !files_whole(&cx->diags)) {
+    tensor_file_free(f);
+    f = NULL;
+  }
   if (f)
     log_info(cx, "read %s: %zu tensors, %.3f ms", path, f->tensors.len,
              1e3 * (log_clock(cx) - since));
@@ -142,8 +146,12 @@ Tensor *array_read(rly_context *cx, const char *path) {
   const Format *format = format_by_extension(path);
   if (!format) format = format_by_magic(cx, path);
   if (!format) return NULL;
-  return format->read == read_npy ? npy_read(path, &cx->heap, &cx->diags)
-                                  : bytes_read(path, &cx->heap, &cx->diags);
+  Tensor *t = format->read == read_npy
+                  ? npy_read(path, &cx->heap, &cx->diags)
+                  : bytes_read(path, &cx->heap, &cx->diags);
+  if (!t || files_whole(&cx->diags)) return t;
+  tensor_drop(&cx->heap, t);
+  return NULL;
 }
 
 bool path_takes_state(const char *path, Diags *diags) {

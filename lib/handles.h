@@ -150,6 +150,15 @@ rly_status program_add_made(rly_program *p, const char *path, const char *text,
  * Others are refused before anything of them is checked. */
 rly_status program_add_expression(rly_program *p, const char *text);
 
+/* --- cut.c -------------------------------------------------------------- */
+
+/* After work that may have read mapped files: false after reporting that one
+ * has become shorter, so that what was made of it is worth nothing. */
+bool files_whole(Diags *diags);
+/* The status of a run, or RUN_ERROR after reporting that what it read cannot be
+ * trusted (files_whole). */
+RunStatus run_trusted(rly_session *s, RunStatus status);
+
 /* --- misuse.c ----------------------------------------------------------- */
 
 /* Remembers, for rly_misuse(), what was wrong with this thread's call of a

@@ -40,6 +40,12 @@
 #include "tensor/facts.h"
 #include "types/types.h"
 
+/* --- cut.c -------------------------------------------------------------- */
+
+/* From now on, for the whole process, which is the command's own: a mapped file
+ * that becomes shorter ends a run, and not the process. */
+void files_outlive_cuts(void);
+
 /* --- state_file.c ------------------------------------------------------- */
 
 /* Why the tensors of a file are not the state of a session, or are a damaged

@@ -325,7 +325,10 @@ static rly_status evaluate_step(Keeper *k, const Step *step) {
   const Global *g = step->global;
   double began = clock_seconds();
   double least = k->run->keep_over > 0 ? k->run->keep_over : KEEP_OVER;
-  RunStatus status = session_step(s->vm, step, &v.value);
+  RunStatus ended = session_step(s->vm, step, &v.value);
+  RunStatus status = run_trusted(s, ended);
+  if (ended == RUN_OK && status != RUN_OK && step->kind == STEP_EXPR)
+    value_drop(store_of(s), step->expr->type, v.value);
   if (status != RUN_OK) return status_of_run(status);
   if (g && !g->param_count && clock_seconds() - began > least) keep_value(k, g);
   if (step->kind != STEP_EXPR) return RLY_OK;

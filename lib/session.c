@@ -116,20 +116,27 @@ typedef struct Shower {
 /* The value is lent to `show` on the C stack; a host that wants it longer takes
  * a handle of its own (rly_value_keep).  Long work on it may have been stopped
  * (printing), which ends the run. */
-static RunStatus run_step(rly_session *s, const Step *step, Shower shower) {
-  rly_value v = {.session = s};
-  if (shower.lets_only && step->kind == STEP_EXPR) return RUN_OK;
-  RunStatus status = session_step(s->vm, step, &v.value);
-  if (status != RUN_OK || step->kind != STEP_EXPR) return status;
+static RunStatus show_value(rly_session *s, const Step *step, Shower shower,
+                            rly_value *v) {
   /* %it names the newest result that was reached, so a failed unit leaves the
    * result before it. */
   Program *p = s->program->ir;
   if (step->global)
     ptrmap_put(&p->user.locals, name_of(p->names, "it"), step->global);
+  if (shower.show) shower.show(shower.data, v);
+  return run_trusted(s, session_stopped(s->vm, step->span));
+}
+
+static RunStatus run_step(rly_session *s, const Step *step, Shower shower) {
+  rly_value v = {.session = s};
+  if (shower.lets_only && step->kind == STEP_EXPR) return RUN_OK;
+  RunStatus ended = session_step(s->vm, step, &v.value);
+  RunStatus status = run_trusted(s, ended);
+  if (ended != RUN_OK || step->kind != STEP_EXPR) return status;
   v.type = step->expr->type;
-  if (shower.show) shower.show(shower.data, &v);
+  if (status == RUN_OK) status = show_value(s, step, shower, &v);
   value_drop(store_of(s), v.type, v.value);
-  return session_stopped(s->vm, step->span);
+  return status;
 }
 
 static rly_status run_unit(rly_session *s, const Unit *u, Shower shower) {
@@ -309,7 +316,11 @@ rly_status session_run_function(rly_session *s, const Global *g,
                                 const Value *args, Value *result) {
   rly_status ready = make_ready(s, g);
   if (ready != RLY_OK) return ready;
-  return status_of_run(session_call(s->vm, g, g->type->count, args, result));
+  RunStatus ended = session_call(s->vm, g, g->type->count, args, result);
+  RunStatus status = run_trusted(s, ended);
+  if (ended == RUN_OK && status != RUN_OK)
+    value_drop(store_of(s), g->type->result, *result);
+  return status_of_run(status);
 }
 
 static rly_value *function_value(rly_session *s, const Global *g) {
@@ -513,9 +524,11 @@ static rly_status call_value(rly_session *s, const rly_value *f, int count,
   Value values[count + 1], v;
   if (!take_arguments(s, NULL, f->type, count, args, values))
     return RLY_REFUSED;
-  RunStatus status = session_apply(s->vm, f->value, count, values, &v);
-  return status == RUN_OK ? session_give_take(s, f->type->result, v, result)
-                          : status_of_run(status);
+  RunStatus ended = session_apply(s->vm, f->value, count, values, &v);
+  RunStatus status = run_trusted(s, ended);
+  if (status == RUN_OK) return session_give_take(s, f->type->result, v, result);
+  if (ended == RUN_OK) value_drop(store_of(s), f->type->result, v);
+  return status_of_run(status);
 }
 
 rly_status rly_value_call(rly_value *function, int count,

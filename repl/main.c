@@ -208,6 +208,7 @@ int main(int argc, char **argv) {
   occupy_closed_streams();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of the write */
+  files_outlive_cuts();
   if (!choose_instruction_set()) return EXIT_REFUSED;
   Words words = {argc > 0 ? argc - 1 : 0, argv + 1, EXIT_REFUSED};
   rly_stack_run(run_words, &words);

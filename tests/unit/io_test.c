@@ -530,6 +530,38 @@ static void failed_writes(void **state) {
   desk_close(&d);
 }
 
+/* Zeros stand where a file has become shorter, and are not written to another
+ * one. */
+static void cut_mappings(void **state) {
+  (void)state;
+  enum { MAPS = 200, SIZE = 1 << 20 };
+  Desk d;
+  Tensor *maps[MAPS];
+  StrBuf path;
+  desk_open(&d);
+  strbuf_init(&path, &d.mem);
+  mappings_outlive_cuts();
+  write_bytes(&d, "", 0);
+  assert_int_equal(truncate(d.path, SIZE), 0);
+  for (int i = 0; i < MAPS; i++)
+    assert_non_null(maps[i] = bytes_read(d.path, &d.heap, &d.diags));
+  Tensor *last = maps[MAPS - 1];
+  assert_false(mappings_cut(&path));
+  assert_int_equal(truncate(d.path, 1), 0);
+  assert_int_equal(last->data[0], 0);
+  assert_false(mappings_cut(&path)); /* The first page is still there. */
+  assert_int_equal(*(volatile char *)(last->data + SIZE / 2), 0);
+  assert_int_equal(*(volatile char *)(last->data + SIZE / 4), 0);
+  assert_true(mappings_cut(&path));
+  assert_string_equal(strbuf_text(&path), d.path);
+  assert_false(npy_write(d.path, last, &d.mem, &d.diags));
+  expect_error(&d, E0507, "has become shorter");
+  for (int i = 0; i < MAPS; i++) tensor_drop(&d.heap, maps[i]);
+  assert_false(mappings_cut(&path));
+  strbuf_done(&path);
+  desk_close(&d);
+}
+
 /* A link stays one, a mode is kept, and an abandoned file leaves the old one as
  * it was. */
 static void files_are_replaced_whole(void **state) {
@@ -633,6 +665,7 @@ int main(void) {
       cmocka_unit_test(text_beyond_memory),
       cmocka_unit_test(unreadable_files),
       cmocka_unit_test(failed_writes),
+      cmocka_unit_test(cut_mappings),
       cmocka_unit_test(files_are_replaced_whole),
       cmocka_unit_test(left_files_are_removed),
       cmocka_unit_test(every_failing_allocation),

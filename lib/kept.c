@@ -76,28 +76,31 @@ static int by_key(const void *a, const void *b) {
   return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Tells damage, and another version of rly, which may compute otherwise. */
-static uint64_t sum_of(const char *records, size_t len) {
+/* Tells damage, another version of rly, which may compute otherwise, and values
+ * in the other form. */
+static uint64_t sum_of(const KeptRun *run, const char *records, size_t len) {
   uint64_t sum =
       hash_add(HASH_EMPTY, RLY_VERSION_TEXT, sizeof RLY_VERSION_TEXT);
+  if (run->json) sum = hash_add(sum, "json", 4);
   return hash_add(sum, records, len);
 }
 
 /* The records after the head, if they are as they were left; else NULL: all
  * steps run. */
-static const char *sound_records(const char *text, size_t len) {
-  const char *line = text ? memchr(text, '\n', len) : NULL;
+static const char *sound_records(const KeptRun *run) {
+  const char *text = run->was;
+  const char *line = text ? memchr(text, '\n', run->was_len) : NULL;
   if (!line || line - text < KEPT_SUM) return NULL;
   const char *digits = line - KEPT_SUM, *records = line + 1;
   char *stop;
   uint64_t sum = strtoull(digits, &stop, 16);
-  size_t size = len - (size_t)(records - text);
-  return stop == line && sum == sum_of(records, size) ? records : NULL;
+  size_t size = run->was_len - (size_t)(records - text);
+  return stop == line && sum == sum_of(run, records, size) ? records : NULL;
 }
 
 static void read_records(Keeper *k) {
   const char *end = k->run->was + k->run->was_len;
-  const char *at = sound_records(k->run->was, k->run->was_len);
+  const char *at = sound_records(k->run);
   if (!at) return;
   const char *word;
   for (Record r = {0}; kept_next_part(&at, end, &word, &r.text, &r.len);) {
@@ -139,7 +142,7 @@ bool kept_begins(const char *text, size_t len) {
 
 static void leave(Keeper *k) {
   char head[KEPT_HEAD];
-  uint64_t sum = sum_of(strbuf_text(&k->now), k->now.len);
+  uint64_t sum = sum_of(k->run, strbuf_text(&k->now), k->now.len);
   int n = snprintf(head, sizeof head,
                    KEPT_WORDS "%zu of %zu steps ran, sum %0*" PRIx64 "\n",
                    k->run->run, k->run->steps, KEPT_SUM, sum);
@@ -291,7 +294,9 @@ static void print_and_keep(void *keeper, const char *text, size_t len) {
 }
 
 static void show_and_keep(Keeper *k, Span place, rly_value *v) {
-  char *text = rly_value_is_unit(v) ? NULL : rly_value_text(v);
+  bool json = k->run->json;
+  if (!json && rly_value_is_unit(v)) return;
+  char *text = json ? rly_value_json(v) : rly_value_text(v);
   if (!text) return;
   StrBuf line;
   strbuf_init(&line, k->session->mem);

@@ -20,12 +20,14 @@ typedef struct KeptRun {
   double keep_over; /* the value of a step that took more seconds is kept; 0:
                        KEEP_OVER */
   bool cells;       /* session_follow_cells() has been called */
+  bool json; /* values are objects of JSON, also (); what a run without this
+                left is of no use, and the other way round */
   char *now; /* what this one leaves, `now_len` bytes; owned: free() it.  NULL:
                 there was no memory for it, which does not end the run */
   size_t now_len;
   size_t steps, run; /* how many steps the program has, and how many ran */
   /* Receives the value of an expression, which stands at `place`, or of the
-   * entry, as a line. */
+   * entry, as a line without its end. */
   void (*value)(void *data, Span place, const char *line);
   void *data;
 } KeptRun;

@@ -10,7 +10,8 @@
  * What an edit has not changed is not evaluated again (lib/kept.h).
  *
  * On a terminal the text is shown, with each value beside the line on which its
- * expression ends; elsewhere each value is a line, `FILE:LINE: VALUE`. */
+ * expression ends; elsewhere each value is a line, `FILE:LINE: VALUE`.  With
+ * --json it is an object, on a terminal too. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,14 +24,15 @@
 #include "repl/files.h"
 
 enum { FILES_MOST = 64, TICK = 100 }; /* milliseconds */
-enum { LONG_RUN = 5 };                /* ticks */
+enum { LONG_RUN = 5, LONG_GONE = 5 }; /* ticks */
 
 /* --- Files ---------------------------------------------------------------- */
 
 typedef struct Watched {
   char *path; /* owned */
   struct stat was;
-  bool there;
+  bool there; /* when the last run began */
+  int gone;   /* ticks, as far as it was there */
 } Watched;
 
 typedef struct Rerun {
@@ -41,7 +43,7 @@ typedef struct Rerun {
   _Atomic bool changed;
   char *kept; /* what the last run left (lib/kept.h), owned */
   size_t kept_len;
-  char **beside; /* on a terminal: the value of each line of the file, owned */
+  char **beside; /* of a page: the value of each line of the file, owned */
   size_t beside_count;
 } Rerun;
 
@@ -61,23 +63,31 @@ static bool differs(const struct stat *a, const struct stat *b) {
          a->st_ino != b->st_ino;
 }
 
-/* Has a watched file changed?  A file that is gone for a moment counts as
- * changed once it is there again. */
-static bool has_changed(const Rerun *r) {
+/* Has a watched file changed?  To be called once a tick.  A file that is gone
+ * for a moment, as where an editor puts another in its place, counts as changed
+ * once it is there again.  One that stays away counts as changed, too: the next
+ * run says that it cannot be read. */
+static bool has_changed(Rerun *r) {
+  bool changed = false;
   for (int i = 0; i < r->count; i++) {
     struct stat now;
-    const Watched *w = &r->files[i];
-    if (!stat(w->path, &now) && (!w->there || differs(&w->was, &now)))
-      return true;
+    Watched *w = &r->files[i];
+    bool there = !stat(w->path, &now);
+    w->gone = there ? 0 : w->gone + 1;
+    changed |= there ? !w->there || differs(&w->was, &now)
+                     : w->there && w->gone >= LONG_GONE;
   }
-  return false;
+  return changed;
 }
 
 /* Remembers the files' states before the files are read, so that no change
  * between the two is lost. */
 static void note_states(Rerun *r) {
-  for (int i = 0; i < r->count; i++)
-    r->files[i].there = !stat(r->files[i].path, &r->files[i].was);
+  for (int i = 0; i < r->count; i++) {
+    Watched *w = &r->files[i];
+    w->there = !stat(w->path, &w->was);
+    w->gone = 0;
+  }
 }
 
 static void tick(void) {
@@ -100,6 +110,18 @@ static Line line_of(const Program *p, Span span) {
 static void watch_imports(Rerun *r, const Program *p) {
   for (const Unit *u = p->units; u; u = u->next)
     if (u->source && !u->source->library) watch_file(r, u->source->path);
+}
+
+/* Writes an object with the place: `rest` is its other fields. */
+static void put_object(Rerun *r, Line at, const char *rest) {
+  Host *h = r->host;
+  StrBuf line;
+  strbuf_init(&line, &h->cx->mem);
+  strbuf_add(&line, "{\"file\": \"");
+  strbuf_add_escaped(&line, at.path, strlen(at.path));
+  strbuf_addf(&line, "\", \"line\": %u, %s}\n", at.line, rest);
+  host_write(h, strbuf_text(&line), line.len);
+  strbuf_done(&line);
 }
 
 /* Shows a value's text.  On a page the text is kept to stand beside its line,
@@ -126,7 +148,21 @@ static void put_beside(Rerun *r, Line at, const char *text, bool after) {
 /* Of several values on a line the page shows the last. */
 static void put_value(void *rerun, Span place, const char *line) {
   Rerun *r = rerun;
-  put_beside(r, line_of(r->host->program->ir, place), line, false);
+  Line at = line_of(r->host->program->ir, place);
+  if (!r->host->cli->json) {
+    put_beside(r, at, line, false);
+    return;
+  }
+  StrBuf value;
+  strbuf_init(&value, &r->host->cx->mem);
+  strbuf_addf(&value, "\"value\": %s", line);
+  put_object(r, at, strbuf_text(&value));
+  strbuf_done(&value);
+}
+
+/* Is the last content none of those at equal distances? */
+static bool ends_apart(const CellHistory *h) {
+  return (h->count - 1) % h->every != 0;
 }
 
 /* The contents of a cell, from the first to the last:
@@ -135,8 +171,7 @@ static void put_value(void *rerun, Span place, const char *line) {
  *   cell, 1 in 8 of 1000: 0 -> 8 -> ... -> 999
  *
  * and how many more cells the place has made that are not shown. */
-static void put_cell(void *rerun, const CellHistory *h, uint64_t more) {
-  Rerun *r = rerun;
+static void put_cell_text(Rerun *r, const CellHistory *h, uint64_t more) {
   Line at = line_of(r->host->program->ir, h->maker->place);
   StrBuf text;
   strbuf_init(&text, &r->host->cx->mem);
@@ -146,7 +181,7 @@ static void put_cell(void *rerun, const CellHistory *h, uint64_t more) {
                 (unsigned long long)h->count);
   for (size_t i = 0; i < h->values.len; i++)
     strbuf_addf(&text, "%s%s", i ? " -> " : ": ", h->values.data[i].text);
-  if ((h->count - 1) % h->every) strbuf_addf(&text, " -> %s", h->last.text);
+  if (ends_apart(h)) strbuf_addf(&text, " -> %s", h->last.text);
   put_beside(r, at, strbuf_text(&text), true);
   strbuf_done(&text);
   if (!more) return;
@@ -157,7 +192,42 @@ static void put_cell(void *rerun, const CellHistory *h, uint64_t more) {
   strbuf_done(&text);
 }
 
+static void add_content(StrBuf *out, bool first, const Content *c) {
+  strbuf_add(out, first ? "\"" : ", \"");
+  strbuf_add_escaped(out, c->text, strlen(c->text));
+  strbuf_add(out, "\"");
+}
+
+/* The same as an object, in which contents are texts, for a long one is cut:
+ *
+ *   "cell": ["0", "8", ..., "999"], "every": 8, "of": 1000, "more": 0
+ */
+static void put_cell_object(Rerun *r, const CellHistory *h, uint64_t more) {
+  StrBuf rest;
+  strbuf_init(&rest, &r->host->cx->mem);
+  strbuf_add(&rest, "\"cell\": [");
+  for (size_t i = 0; i < h->values.len; i++)
+    add_content(&rest, !i, &h->values.data[i]);
+  if (ends_apart(h)) add_content(&rest, false, &h->last);
+  strbuf_addf(&rest, "], \"every\": %llu, \"of\": %llu, \"more\": %llu",
+              (unsigned long long)h->every, (unsigned long long)h->count,
+              (unsigned long long)more);
+  put_object(r, line_of(r->host->program->ir, h->maker->place),
+             strbuf_text(&rest));
+  strbuf_done(&rest);
+}
+
+static void put_cell(void *rerun, const CellHistory *h, uint64_t more) {
+  Rerun *r = rerun;
+  if (r->host->cli->json) put_cell_object(r, h, more);
+  else put_cell_text(r, h, more);
+}
+
 /* --- The page ------------------------------------------------------------ */
+
+static bool has_page(const Cli *cli) {
+  return is_terminal(stdout) && !cli->json;
+}
 
 static void begin_page(Rerun *r, const SourceFile *f) {
   size_t lines = 1;
@@ -268,6 +338,7 @@ static rly_status run_steps(Rerun *r, rly_session *s,
   KeptRun run = {.was = r->kept,
                  .was_len = r->kept_len,
                  .cells = cli->cells,
+                 .json = cli->json,
                  .entry = entry,
                  .keep_over = cli->keep_over,
                  .value = put_value,
@@ -312,7 +383,7 @@ static int run_once(Rerun *r) {
     return exit_status(status == RLY_OK ? RLY_REFUSED : status);
   }
   const SourceFile *text = h->program->newest->source;
-  bool page = is_terminal(stdout);
+  bool page = has_page(h->cli);
   watch_imports(r, h->program->ir);
   if (page) begin_page(r, text);
   status = host_bind(h, args, entry);
@@ -337,8 +408,7 @@ static int run_again(Rerun *r, const Cli *cli) {
   r->host = &h;
   r->changed = false;
   note_states(r);
-  if (is_terminal(stdout) && !cli->once)
-    host_write(&h, clear, sizeof clear - 1);
+  if (has_page(cli) && !cli->once) host_write(&h, clear, sizeof clear - 1);
   int refused = files_check(&h);
   if (!refused && !(may_keep(&h) && host_plugins(&h))) refused = EXIT_REFUSED;
   int status = refused ? refused : run_once(r);

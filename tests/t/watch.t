@@ -6,6 +6,7 @@ use warnings;
 use lib 'tests/t';
 use Rly;
 use Screen;
+use JSON::PP 'decode_json';
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -68,6 +69,13 @@ unlink $file;
 sleep 0.3;
 spew($file, "9;\n");
 is(heard(qr/9\n\z/), "$file:1: 9\n", 'a file that was gone for a moment');
+rename $file, "$file.away" or die "$file: $!\n";
+await(sub { slurp(scratch('stderr')) =~ /No such file/ });
+like(slurp(scratch('stderr')),
+     qr/error\[E0501\]: cannot read \Q$file\E: No such file or directory\n\z/,
+     'that a file is gone is said once');
+rename "$file.away", $file or die "$file: $!\n";
+is(heard(qr/9\n\z/), "$file:1: 9\n", '... and it is run when it is back');
 kill INT => $pid;
 my $run = rly_wait($pid);
 is($run->{status}, 130, 'Ctrl-C ends it');
@@ -169,6 +177,49 @@ grad(@f)(3f);
 END
 like(rly('watch', '--once', '--cells', $file)->{out},
      qr/:1: cell: 1f -> 2f\n\z/, 'a write by differentiated code');
+
+# With --json each line is an object, whose values are those of `rly run`.
+sub objects { map { decode_json($_) } split /\n/, $_[0] }
+
+spew($file, <<'END');
+1 + 1;
+(2f, [1, 2]);
+let @sum = ref(0);
+ref_write(@sum, 7);
+1 / 0;
+END
+my @run = objects(rly('run', '--json', $file)->{out});
+my @lines = (1, 2, 4);
+my @json = map { {file => $file, line => $lines[$_], value => $run[$_]} }
+  0 .. 2;
+my $cell = {file => $file, line => 3, cell => ['0', '7'], every => 1, of => 2,
+            more => 0};
+my @watch = ('watch', '--once', '--json', '--cells');
+is_deeply([objects(rly(@watch, $file)->{out})], [@json, $cell, $run[3]],
+          'values, cells and a mistake as JSON');
+my $kept = scratch('kept');
+for my $round (1, 2) {
+  is(rly('watch', '--once', '--kept', $kept, $file)->{out},
+     "$file:1: 2\n$file:2: (2f, Tensor[(2), int32] [1, 2])\n", "text $round");
+  is_deeply([objects(rly(@watch, '--kept', $kept, $file)->{out})],
+            [@json, $cell, $run[3]], "... and JSON, of one --kept");
+}
+$pid = start('--json', $file);
+heard(qr/division/);
+unlink $file;
+my ($gone) = objects(heard(qr/No such file.*\n\z/));
+is_deeply([@$gone{qw(code message)}],
+          ['E0501', "cannot read $file: No such file or directory"],
+          'that a file is gone, as JSON');
+spew($file, "5;\n");
+is_deeply([objects(heard(qr/5.*\n\z/))],
+          [{file => $file, line => 1,
+            value => {dtype => 'int32', shape => [], data => [5]}}],
+          '... and its value when it is back');
+kill INT => $pid;
+$run = rly_wait($pid);
+is($run->{status}, 130, '... until Ctrl-C');
+is($run->{err}, '', '... with nothing on stderr');
 
 # Once, as a tool asks that shows values beside lines.
 spew($file, "1 + 1;\n2 / 0;\n3;\n");

@@ -115,8 +115,9 @@ typedef struct Sink {
   char dtype[16];
   int rank;
   int64_t dims[8]; /* dims[0]: of all results together */
+  bool varied;     /* results differ in more than their number of rows */
   uint64_t nans, infinities;
-  /* What is expected; `seen` bytes of it have been compared. */
+  /* What is expected; `seen` elements have been compared with it. */
   const char *name;
   rly_tensors *file;
   rly_tensor *expected;

@@ -145,7 +145,8 @@ static rly_status note_kind(Sink *s, rly_value *y) {
     s->rank = rly_value_rank(y);
     for (int i = 1; i < s->rank; i++) s->dims[i] = rly_value_dim(y, i);
   }
-  if (s->npy && !same_kind(s, y)) {
+  s->varied |= !same_kind(s, y);
+  if (s->npy && s->varied) {
     rly_diagnostic_add(s->h->cx, "E0507",
                        "results of different shapes make "
                        "no .npy file; write them raw");
@@ -156,18 +157,15 @@ static rly_status note_kind(Sink *s, rly_value *y) {
 }
 
 /* All NaNs compare as equal.  What the sign and the payload of a NaN are is
- * left open by IEEE 754 for most operations.  Elements after the end of what
- * is expected are differences. */
+ * left open by IEEE 754 for most operations.  Where the results are of another
+ * dtype or more than what is expected, judge() says so. */
 static void compare(Sink *s, const Kind *k, const char *data, size_t n) {
   const char *wanted = rly_tensor_data(s->expected);
-  bool kind = !strcmp(rly_tensor_dtype(s->expected), k->dtype);
   uint64_t count = (uint64_t)rly_tensor_count(s->expected);
-  for (size_t i = 0; i < n; i++, s->seen++) {
-    bool same = kind && s->seen < count;
-    if (same) {
-      uint64_t a = element(k, data, i), b = element(k, wanted, s->seen);
-      same = a == b || (is_nan(k, a) && is_nan(k, b));
-    }
+  if (strcmp(rly_tensor_dtype(s->expected), k->dtype)) return;
+  for (size_t i = 0; i < n && s->seen < count; i++, s->seen++) {
+    uint64_t a = element(k, data, i), b = element(k, wanted, s->seen);
+    bool same = a == b || (is_nan(k, a) && is_nan(k, b));
     if (!same && !s->differences++) s->first = s->seen;
   }
 }
@@ -181,9 +179,9 @@ rly_status sink_put(Sink *s, rly_value *y) {
   Kind kind = kind_of(rly_value_dtype(y)), *k = &kind;
   count_odd(s, k, data, n);
   if (s->expected) compare(s, k, data, n);
-  if (!s->stream) return RLY_OK;
+  if (!s->stream && !s->expected) return RLY_OK;
   rly_status status = note_kind(s, y);
-  if (status != RLY_OK) return status;
+  if (status != RLY_OK || !s->stream) return status;
   bool fine = fwrite(data, k->bytes, n, s->stream) == n &&
               (s->npy || !fflush(s->stream));
   if (fine) return RLY_OK;
@@ -241,19 +239,55 @@ static rly_status write_npy(Sink *s) {
   return status;
 }
 
-/* Elements that never came count as differences, too. */
+/* Are the results, one below the other, of the dtype and shape that is
+ * expected? No results are of any. */
+static bool is_of_kind(const Sink *s) {
+  const rly_tensor *t = s->expected;
+  if (!*s->dtype && !rly_tensor_count(t)) return true;
+  bool same = !s->varied && !strcmp(rly_tensor_dtype(t), s->dtype) &&
+              rly_tensor_rank(t) == (s->rank ? s->rank : 1);
+  for (int i = 0; same && i < rly_tensor_rank(t); i++)
+    same = rly_tensor_dim(t, i) == s->dims[i];
+  return same;
+}
+
+static void add_kind(StrBuf *out, const char *dtype, int rank,
+                     const int64_t *dims) {
+  strbuf_add(out, "Tensor[");
+  shape_print(out, rank, dims);
+  strbuf_addf(out, ", %s]", dtype);
+}
+
+static void say_kinds(Sink *s, StrBuf *out) {
+  int64_t dims[RANK_MAX];
+  int rank = rly_tensor_rank(s->expected);
+  for (int i = 0; i < rank; i++) dims[i] = rly_tensor_dim(s->expected, i);
+  if (!*s->dtype) note_none(s);
+  strbuf_add(out, "the results are ");
+  if (s->varied) strbuf_add(out, "of different shapes");
+  else add_kind(out, s->dtype, s->rank ? s->rank : 1, s->dims);
+  strbuf_add(out, ", but ");
+  add_kind(out, rly_tensor_dtype(s->expected), rank, dims);
+  strbuf_add(out, " is expected");
+}
+
+/* Elements are counted only where each has its counterpart. */
 static rly_status judge(Sink *s) {
-  uint64_t count = (uint64_t)rly_tensor_count(s->expected);
-  if (!s->differences && s->seen == count) return RLY_OK;
-  if (!s->differences) s->first = s->seen;
-  uint64_t missing = s->seen < count ? count - s->seen : 0;
-  char message[256];
-  snprintf(message, sizeof message,
-           "%.60s: %llu of %llu elements are not as "
-           "expected, the first of them element %llu",
-           s->name, (unsigned long long)(s->differences + missing),
-           (unsigned long long)count, (unsigned long long)s->first);
-  rly_diagnostic_add(s->h->cx, "E0506", message);
+  bool fits = is_of_kind(s);
+  if (fits && !s->differences) return RLY_OK;
+  StrBuf message;
+  strbuf_init(&message, &s->h->cx->mem);
+  strbuf_addf(&message, "%.60s: ", s->name);
+  if (!fits) say_kinds(s, &message);
+  else
+    strbuf_addf(&message,
+                "%llu of %lld elements are not as expected, the first of them "
+                "element %llu",
+                (unsigned long long)s->differences,
+                (long long)rly_tensor_count(s->expected),
+                (unsigned long long)s->first);
+  rly_diagnostic_add(s->h->cx, "E0506", strbuf_text(&message));
+  strbuf_done(&message);
   return RLY_REFUSED;
 }
 

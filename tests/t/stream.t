@@ -272,9 +272,21 @@ substr $wrong, 40, 4, pack('f<', 7);
 npy(scratch('z.npy'), '<f4', '50, 2', $wrong);
 gives(rly(@stream, '--expect', scratch('z.npy')), 1, '',
       qr/1 of 100 elements are not.*element 10\n/, 'another element: exit 1');
-npy(scratch('z.npy'), '<f4', '51, 2', $expected . pack('f<*', 0, 0));
-gives(rly(@stream, '--expect', scratch('z.npy')), 1, '',
-      qr/2 of 102 elements are not.*element 100\n/, 'too few of them');
+
+# Elements are not counted where the shape or the dtype is another one.
+sub of_kind {
+  my ($dtype, $shape, $type, $name) = @_;
+  my $count = eval join '*', grep { length } split /, ?/, $shape;
+  npy(scratch('z.npy'), $dtype, $shape, "\0" x ($count * substr $dtype, -1));
+  gives(rly(@stream, '--expect', scratch('z.npy')), 1, '',
+        qr/E0506\]:\ result:\ the\ results\ are\ Tensor\[\(50,\ 2\),\ float32\],
+           \ but\ Tensor\[\Q$type\E\]\ is\ expected\n/x, $name);
+}
+
+of_kind('<f4', '51, 2', '(51, 2), float32', 'too few of them');
+of_kind('<f4', '7, 2', '(7, 2), float32', 'too many');
+of_kind('<f4', '100,', '(100), float32', 'another rank');
+of_kind('<i4', '50, 2', '(50, 2), int32', 'another dtype');
 npy(scratch('z.npy'), '<f8', '50, 2', pack 'd<*', 1 .. 100);
 gives(rly('stream', $program, '--input', scratch('z.npy')), 1, '',
       qr/E0506.*takes other rows/, 'another dtype is refused');

@@ -92,12 +92,13 @@ const PassInfo *pass_find(const char *name) {
   return NULL;
 }
 
-const char *pass_nearest(const char *name, bool bound) {
+const char *pass_nearest(const char *name, PassSet among) {
   Suggestion near = suggestion_for(name);
   const char *holds = NULL;
   for (int i = 0; i < PASS_COUNT; i++) {
     const char *other = pass_info[i].name;
-    if (bound && !pass_info[i].bound) continue;
+    PassSet own = pass_info[i].bound ? PASSES_OF_OPT : PASSES_OF_FMT;
+    if (among != PASSES_ALL && among != own) continue;
     suggestion_offer(&near, other);
     if (!holds && strcasestr(other, name)) holds = other;
   }

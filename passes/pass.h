@@ -138,9 +138,10 @@ void pass_range_print(StrBuf *out, const PassArg *arg);
 /* The pass of that name, its first or its second; NULL: there is none. */
 const PassInfo *pass_find(const char *name);
 /* The name that was probably meant where there is none: a similar one, else the
- * first that holds it, as FirstOrderGradient does `gradient`.  `bound`: of the
- * passes of rly opt.  NULL: none is near. */
-const char *pass_nearest(const char *name, bool bound);
+ * first that holds it, as FirstOrderGradient does `gradient`.  NULL: none is
+ * near. */
+typedef enum PassSet { PASSES_ALL, PASSES_OF_FMT, PASSES_OF_OPT } PassSet;
+const char *pass_nearest(const char *name, PassSet among);
 /* What a text defines under that name; NULL after reporting that an entry is
  * missing. */
 const Item *pass_entry(Program *p, const Unit *unit, const Name *name);

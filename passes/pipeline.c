@@ -42,7 +42,7 @@ static const PassInfo *find_pass(FlagText *r, const char *name, Span span) {
     return NULL;
   }
   d = diag_error(r->p->diags, E0520, span, "no pass `%s`", name);
-  const char *near = pass_nearest(name, true);
+  const char *near = pass_nearest(name, PASSES_OF_OPT);
   if (near) diag_hint(d, "did you mean `%s`?", near);
   else diag_hint(d, "rly passes lists them");
   return NULL;

@@ -255,7 +255,7 @@ static int format_files(Host *h) {
                      : h->cli->functional ? "functional"
                      : h->cli->stateful   ? "stateful"
                                           : h->cli->pass;
-  const PassInfo *pass = name ? named_pass(h, name) : NULL;
+  const PassInfo *pass = name ? named_pass(h, name, PASSES_OF_FMT) : NULL;
   if (name && !pass) return EXIT_REFUSED;
   if (h->cli->entries.count && !(pass && pass->entries))
     return host_usage(h, "--entry goes with --functional or --stateful");

@@ -30,7 +30,7 @@ static bool read_print(Opt *o, const char *name, bool *all,
                        const PassInfo **one) {
   if (!name) return true;
   *all = strcmp(name, "all") == 0;
-  *one = *all ? NULL : named_pass(o->h, name);
+  *one = *all ? NULL : named_pass(o->h, name, PASSES_OF_OPT);
   bool runs = *all;
   for (int i = 0; *one && i < o->count; i++)
     runs |= prints(&o->passes[i], false, *one);

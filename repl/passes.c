@@ -8,6 +8,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* The flag that takes the pass. */
+static const char *flag_of(const PassInfo *pass) {
+  return pass->bound ? "rly opt --passes" : "rly fmt --pass";
+}
+
 /* A row for each kind of fact that the pass has; none where it has none. */
 static void put_facts(StrBuf *out, const char *word, unsigned facts) {
   if (!facts) return;
@@ -27,6 +32,7 @@ static void put_arg(StrBuf *out, const PassArg *arg) {
 
 static void put_pass(StrBuf *out, const PassInfo *pass) {
   strbuf_addf(out, "%s - %s\n\n", pass->name, pass->sentence);
+  strbuf_addf(out, "  by     %s %s\n", flag_of(pass), pass->name);
   put_facts(out, "needs", pass->needs);
   put_facts(out, "gives", pass->gives);
   put_facts(out, "breaks", pass->breaks);
@@ -44,7 +50,7 @@ static void put_words(StrBuf *out, const PassArg *arg) {
 static void put_json(StrBuf *out, const PassInfo *pass) {
   strbuf_addf(out, "{\"name\": \"%s\", \"sentence\": \"", pass->name);
   strbuf_add_escaped(out, pass->sentence, strlen(pass->sentence));
-  strbuf_add(out, "\", \"needs\": [");
+  strbuf_addf(out, "\", \"by\": \"%s\", \"needs\": [", flag_of(pass));
   facts_print(out, pass->needs, "\"");
   strbuf_add(out, "], \"gives\": [");
   facts_print(out, pass->gives, "\"");
@@ -65,24 +71,26 @@ static void put_json(StrBuf *out, const PassInfo *pass) {
   strbuf_add(out, "]}");
 }
 
-/* A pass to a line in both forms. */
+/* A pass to a line in both forms.  A line begins with the name, which
+ * completion reads. */
 static void put_all(const Cli *cli, StrBuf *out) {
   for (int i = 0; i < pass_count; i++) {
     if (cli->json) {
       strbuf_add(out, i ? ",\n " : "[");
       put_json(out, &pass_info[i]);
     } else {
-      strbuf_addf(out, "%-22s %s\n", pass_info[i].name, pass_info[i].sentence);
+      strbuf_addf(out, "%-22s %s%s\n", pass_info[i].name, pass_info[i].sentence,
+                  pass_info[i].bound ? "" : " (fmt)");
     }
   }
   if (cli->json) strbuf_add(out, "]\n");
 }
 
-/* Shared by `rly fmt --pass`, so an unknown name gets the same answer. */
-const PassInfo *named_pass(Host *h, const char *name) {
+/* An unknown name gets the same answer from all commands. */
+const PassInfo *named_pass(Host *h, const char *name, PassSet among) {
   const PassInfo *pass = pass_find(name);
   if (pass) return pass;
-  const char *near = pass_nearest(name, false);
+  const char *near = pass_nearest(name, among);
   if (near) host_usage(h, "no pass `%s`; did you mean `%s`?", name, near);
   else host_usage(h, "no pass `%s`; rly passes lists them", name);
   return NULL;
@@ -97,7 +105,7 @@ static int show_passes(Host *h) {
   strbuf_init(&out, h->program->ir->mem);
   if (!names->count) put_all(h->cli, &out);
   for (int i = 0; i < names->count && !status; i++) {
-    const PassInfo *pass = named_pass(h, names->items[i]);
+    const PassInfo *pass = named_pass(h, names->items[i], PASSES_ALL);
     if (!pass) {
       status = EXIT_REFUSED;
     } else if (h->cli->json) {

@@ -5,7 +5,8 @@
 #include "lib/inside.h"
 #include "repl/cli.h"
 
-/* NULL after saying that there is none of that name. */
-const PassInfo *named_pass(Host *h, const char *name);
+/* NULL after saying that there is none of that name; one of these may be meant.
+ */
+const PassInfo *named_pass(Host *h, const char *name, PassSet among);
 
 #endif

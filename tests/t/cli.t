@@ -689,12 +689,24 @@ is_deeply([map { [@$_{qw(name type)}] }
   or diag($run->{out});
 gives(rly('dump', '--bytecode', $defs), 0, qr/\@f/, '', 'dump --bytecode');
 gives(rly('passes'), 0, qr/^relay +\S.* Relay/m, '', 'passes');
-gives(rly('passes', 'static'), 0, qr/^  needs +types\n  gives +shapes$/m, '',
-      'passes NAME');
+gives(rly('passes', 'static'), 0,
+      qr/^  by     rly fmt --pass static\n  needs +types\n  gives +shapes$/m,
+      '', 'passes NAME');
 gives(rly('passes', 'statik'), 1, '', qr/`statik`; did you mean `static`/,
       'a pass that is nearly there');
 gives(rly('passes', '--json'), 0, qr/"gives": \["plain"\]/, '',
       'passes --json');
+like(rly('help', 'fmt')->{out}, qr/^  --pass NAME +.*marks with \(fmt\)/m,
+     'which passes fmt has, says its help');
+for (split /\n/, rly('passes')->{out}) {
+  my ($pass, $of_fmt) = /^(\w+).*?( \(fmt\))?$/;
+  my $run = rly('fmt', '--pass', $pass, $defs);
+  my $refused = $run->{err} =~ /`$pass` is a pass of rly opt --passes/;
+  ok($of_fmt ? !$refused : $refused, "... as it is with $pass");
+}
+gives(rly('fmt', '--pass', 'FoldConstan', $defs), 1, '',
+      qr/no pass `FoldConstan`; rly passes lists them/,
+      'no pass is proposed that fmt has not');
 gives(rly('ops'), 0, qr/^nn\.dense +\S/m, '', 'ops');
 gives(rly('ops', 'nn.dense'), 0, qr/^nn\.dense\(data, weight/, '', 'ops NAME');
 gives(rly('ops', 'softmax'), 0, qr/^nn\.softmax\(data, axis/, '',

@@ -389,10 +389,13 @@ bool session_step_evaluate(rly_session *s, Stepper *st, size_t level,
                            const char *text,
                            void (*take)(void *data, const StepValue *v),
                            void *data, StrBuf *why);
-/* The same of a condition: is it True?  What is wrong with it counts as True,
- * and `why` says it. */
-bool session_step_holds(rly_session *s, Stepper *st, const char *condition,
-                        StrBuf *why);
+/* The same of a condition.  One that is no bool is none, after reporting; what
+ * else is wrong with it counts as True, and `why` says it. */
+StepTruth session_step_holds(rly_session *s, Stepper *st, const char *condition,
+                             StrBuf *why);
+/* May the text be a condition, as far as can be known before its variables have
+ * values?  False after reporting. */
+bool session_step_condition(rly_session *s, const char *condition);
 
 /* --- files.c ------------------------------------------------------------ */
 

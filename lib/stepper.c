@@ -107,10 +107,25 @@ static bool is_named(const char *text, const char *at, size_t len) {
   return false;
 }
 
+/* What a function does with an expression. */
+typedef struct Around {
+  const char *before, *after;
+} Around;
+
+static const Around itself = {"{", "}"};
+static const Around as_condition = {"{ if (", ") { True } else { False } }"};
+
+/* The type of a variable; of one without a value there is none, and without a
+ * stepper all variables are parameters whose types are to be found. */
+static bool param_type(Stepper *st, size_t level, const char *name, size_t len,
+                       StrBuf *type) {
+  return !st || stepper_level_type(st, level, name, len, type);
+}
+
 /* `fn (%x: int32) {` and the expression on a line of its own, so that messages
  * show nothing else.  A variable without a value stays free. */
 static void add_function(Stepper *st, size_t level, const char *text,
-                         StrBuf *out) {
+                         Around around, StrBuf *out) {
   const char *between = "";
   StrBuf type;
   strbuf_add(out, "fn (");
@@ -118,15 +133,14 @@ static void add_function(Stepper *st, size_t level, const char *text,
     size_t n = 0;
     while (in_name(p[1 + n])) n++;
     strbuf_init(&type, out->mem);
-    if (n && !is_named(text, p, n) &&
-        stepper_level_type(st, level, p + 1, n, &type)) {
+    if (n && !is_named(text, p, n) && param_type(st, level, p + 1, n, &type)) {
       strbuf_addf(out, "%s%%%.*s", between, (int)n, p + 1);
       if (type.len) strbuf_addf(out, ": %s", strbuf_text(&type));
       between = ", ";
     }
     strbuf_done(&type);
   }
-  strbuf_addf(out, ") {\n%s\n}", text);
+  strbuf_addf(out, ") %s\n%s\n%s", around.before, text, around.after);
 }
 
 typedef struct Look {
@@ -141,37 +155,80 @@ typedef struct Look {
 
 static void evaluate_checked(void *look, const Expr *e) {
   Look *l = look;
-  if (e->kind != EX_FN) return;
+  if (!l->stepper || e->kind != EX_FN) return;
   if (expr_effects(l->program->ir, e->fn->body) & EFFECT_WRITE)
     strbuf_add(l->why, "it would change a cell");
   else
     l->ok = stepper_evaluate(l->stepper, l->level, e, l->take, l->data, l->why);
 }
 
+/* Without a stepper the expression is only checked. */
+static rly_status look(Look *l, const char *text, Around around) {
+  rly_program *p = l->program;
+  StrBuf whole;
+  strbuf_init(&whole, p->mem);
+  add_function(l->stepper, l->level, text, around, &whole);
+  p->ir->lines_before = (uint32_t)-1; /* the head's line does not count */
+  rly_status status =
+      program_look_at(p, strbuf_text(&whole), whole.len, evaluate_checked, l);
+  strbuf_done(&whole);
+  return status;
+}
+
 bool session_step_evaluate(rly_session *s, Stepper *st, size_t level,
                            const char *text,
                            void (*take)(void *data, const StepValue *v),
                            void *data, StrBuf *why) {
-  rly_program *p = s->program;
-  StrBuf whole;
-  Look l = {p, st, level, take, data, why, false};
-  strbuf_init(&whole, p->mem);
-  add_function(st, level, text, &whole);
-  p->ir->lines_before = (uint32_t)-1; /* the head's line does not count */
-  program_look_at(p, strbuf_text(&whole), whole.len, evaluate_checked, &l);
-  strbuf_done(&whole);
+  Look l = {s->program, st, level, take, data, why, false};
+  look(&l, text, itself);
   return l.ok;
 }
 
+/* --- Conditions ---------------------------------------------------------- */
+
 static void take_truth(void *truth, const StepValue *v) {
-  *(bool *)truth = step_is_false(v) ? false : true;
+  *(StepTruth *)truth = step_is_false(v) ? STEP_FALSE : STEP_TRUE;
 }
 
-bool session_step_holds(rly_session *s, Stepper *st, const char *condition,
-                        StrBuf *why) {
-  bool truth = true;
-  if (!session_step_evaluate(s, st, 0, condition, take_truth, &truth, why) &&
-      !why->len)
-    strbuf_add(why, "it is no expression here");
+/* Is there an error since the mark whose code `is` accepts? */
+static bool reported(const Diags *diags, DiagsMark since,
+                     bool (*is)(DiagCode code)) {
+  bool found = false;
+  for (size_t i = since.count; i < diags_count(diags) && !found; i++) {
+    const Diag *d = diags_at(diags, i);
+    found = d->severity == SEV_ERROR && is(d->code);
+  }
+  return found;
+}
+
+static bool is_no_bool(DiagCode code) { return code == E0213; }
+
+StepTruth session_step_holds(rly_session *s, Stepper *st, const char *condition,
+                             StrBuf *why) {
+  StepTruth truth = STEP_TRUE;
+  const Diags *diags = s->program->ir->diags;
+  DiagsMark mark = diags_mark(diags);
+  Look l = {s->program, st, 0, take_truth, &truth, why, false};
+  look(&l, condition, as_condition);
+  if (l.ok || why->len) return truth;
+  if (reported(diags, mark, is_no_bool)) return STEP_NO_CONDITION;
+  strbuf_add(why, "it is no expression here");
   return truth;
+}
+
+/* A type may be known once the variables have values, and a name may be defined
+ * later; what else is wrong stays so. */
+static bool stays(DiagCode code) {
+  return code != E0202 && code != E0102 && code != E0103 && code != E0104;
+}
+
+bool session_step_condition(rly_session *s, const char *condition) {
+  Diags *diags = s->program->ir->diags;
+  DiagsMark mark = diags_mark(diags);
+  Look l = {.program = s->program};
+  if (look(&l, condition, as_condition) == RLY_OK) return true;
+  if (mem_exhausted(s->program->mem) || reported(diags, mark, stays))
+    return false;
+  diags_return(diags, mark);
+  return true;
 }

@@ -42,6 +42,7 @@ typedef struct Walk {
   bool written;  /* whether the page was written */
   StepStop last; /* why the last forward move ended */
   bool quit;
+  Repl *prompt; /* whose breakpoints these are; NULL: nobody's */
   const StepStrategy *strategy; /* NULL: the language's */
 } Walk;
 
@@ -176,6 +177,15 @@ static void list_breaks(Walk *w) {
   if (n == 1) step_say(&w->show, "there are no breakpoints");
 }
 
+/* Has the breakpoint no condition, or one that may be a bool?  False after
+ * reporting. */
+static bool condition_fits(Host *h, rly_session *s, const char *where) {
+  const char *condition = stepper_condition(where);
+  bool fits = !condition || session_step_condition(s, condition);
+  host_report(h);
+  return fits;
+}
+
 /* The text is kept by the stepper and shown as it was written. */
 static void run_break(Walk *w, const char *rest) {
   char name[BREAK_NAME];
@@ -183,7 +193,8 @@ static void run_break(Walk *w, const char *rest) {
     list_breaks(w);
   } else if (*break_lacks(w->host, rest, name)) {
     step_say(&w->show, "there is no `%s`", name);
-  } else if (!stepper_break(w->stepper, rest)) {
+  } else if (condition_fits(w->host, w->frames.session, rest) &&
+             !stepper_break(w->stepper, rest)) {
     step_say(&w->show,
              "`%s` is no %%name, @name, operator, (shape), nan or "
              "FILE:LINE",
@@ -492,6 +503,8 @@ static bool take_flags(Walk *w, const Cli *cli) {
       host_usage(w->host, "--break: there is no `%s`", name);
       return false;
     }
+    if (!condition_fits(w->host, w->frames.session, cli->breaks.items[i]))
+      return false;
     if (stepper_break(w->stepper, cli->breaks.items[i])) continue;
     host_usage(w->host,
                "`%s` is no %%name, @name, operator, (shape), nan or FILE:LINE",
@@ -501,17 +514,30 @@ static bool take_flags(Walk *w, const Cli *cli) {
   return true;
 }
 
-/* Of a breakpoint.  One that cannot be judged stops. */
-static bool condition_holds(void *walk, const char *condition) {
+static void drop_break(Repl *r, int i) {
+  free(r->breaks[i]);
+  r->break_count--;
+  memmove(r->breaks + i, r->breaks + i + 1,
+          (size_t)(r->break_count - i) * sizeof *r->breaks);
+}
+
+/* Of a breakpoint.  One that cannot be judged stops; one whose condition turns
+ * out to be no bool goes, with a message. */
+static StepTruth condition_holds(void *walk, const char *where) {
   Walk *w = walk;
+  const char *condition = stepper_condition(where);
   StrBuf why;
   strbuf_init(&why, w->host->program->ir->mem);
-  bool holds =
+  StepTruth truth =
       session_step_holds(w->frames.session, w->stepper, condition, &why);
   host_report(w->host);
   if (why.len) step_say(&w->show, "%s: %s", condition, strbuf_text(&why));
   strbuf_done(&why);
-  return holds;
+  if (truth != STEP_NO_CONDITION) return truth;
+  step_say(&w->show, "the breakpoint `%s` is taken away", where);
+  for (int i = w->prompt ? w->prompt->break_count : 0; i-- > 0;)
+    if (!strcmp(w->prompt->breaks[i], where)) drop_break(w->prompt, i);
+  return truth;
 }
 
 /* RLY_OK, or why there is nothing to step through, after reporting. */
@@ -632,6 +658,7 @@ void step_run_break(Repl *r, const char *where) {
     repl_say(r, "%d  %s\n", i + 1, r->breaks[i]);
   if (!*where && !r->break_count) repl_say(r, "there are no breakpoints\n");
   if (!*where) return;
+  if (!condition_fits(r->host, r->session, where)) return;
   char *text = strdup(where);
   if (!text || r->break_count == BREAKS_MAX || !is_break(r, where)) {
     repl_refuse("break",
@@ -653,10 +680,7 @@ void step_run_delete(Repl *r, const char *rest) {
     repl_refuse("delete", "there is no breakpoint `%s`", rest);
     return;
   }
-  free(r->breaks[n - 1]);
-  r->break_count--;
-  memmove(r->breaks + n - 1, r->breaks + n,
-          (size_t)(r->break_count - (int)n + 1) * sizeof *r->breaks);
+  drop_break(r, (int)n - 1);
 }
 
 void step_breaks_clear(Repl *r) {
@@ -676,7 +700,7 @@ static bool meets_break(Walk *w) {
  * values, and then by the session, which does not repeat what was printed. */
 bool step_breaks(Repl *r) {
   Host *h = r->host;
-  Walk w = {.host = h};
+  Walk w = {.host = h, .prompt = r};
   if (!r->break_count) return true;
   h->printed = 0;
   bool ready = prepare(&w, NULL, r->session) == RLY_OK;

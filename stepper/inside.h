@@ -21,9 +21,8 @@ typedef enum BreakKind {
 
 typedef struct Break {
   BreakKind kind;
-  char *text;       /* the text of the breakpoint as it was given; owned */
-  size_t condition; /* where in the text it begins; 0: there is none */
-  unsigned line;    /* BREAK_LINE: in the file whose path ends in `path` */
+  char *text;    /* the text of the breakpoint as it was given; owned */
+  unsigned line; /* BREAK_LINE: in the file whose path ends in `path` */
   size_t path_len;
   int op, rank;
   int64_t shape[RANK_MAX];
@@ -48,7 +47,7 @@ struct Stepper {
   const Break *hit;
   bool (*asked)(void *data);
   void *asked_data;
-  bool (*holds)(void *data, const char *condition);
+  StepTruth (*holds)(void *data, const char *text);
   void *holds_data;
   uint64_t max_depth;
 };
@@ -89,7 +88,7 @@ StepFold select_fold(const Stepper *s, const StepEntry *e);
  * function's own. */
 const StepObj *select_env_before(const StepEntry *e);
 /* The first breakpoint that the entry meets, or NULL. */
-const Break *select_break(const Stepper *s, const StepEntry *e);
+const Break *select_break(Stepper *s);
 
 /* --- brief.c ------------------------------------------------------------- */
 

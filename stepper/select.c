@@ -121,14 +121,20 @@ static bool read_break(const char *text, Break *b) {
   return b->kind == BREAK_NAN || b->op != OP_COUNT;
 }
 
+#define BEFORE_CONDITION " if "
+
+const char *stepper_condition(const char *text) {
+  const char *at = strstr(text, BEFORE_CONDITION);
+  return at ? at + strlen(BEFORE_CONDITION) : NULL;
+}
+
 /* The condition stays in the text, for the list of breakpoints. */
 static bool read_conditional(char *text, Break *b) {
-  char *condition = strstr(text, " if ");
+  char *condition = strstr(text, BEFORE_CONDITION);
   if (!condition) return read_break(text, b);
   *condition = '\0';
   bool ok = read_break(text, b);
   *condition = ' ';
-  b->condition = (size_t)(condition - text) + 4;
   return ok;
 }
 
@@ -271,14 +277,20 @@ static bool meets(const Stepper *s, const StepEntry *e, const Break *b) {
   return b->kind == BREAK_NAN ? makes_nan(e) : has_shape(e->after.value, b);
 }
 
-static bool holds(const Stepper *s, const Break *b) {
-  return !b->condition || !s->holds ||
-         s->holds(s->holds_data, b->text + b->condition);
+static StepTruth truth_of(const Stepper *s, const Break *b) {
+  bool asks = s->holds && stepper_condition(b->text);
+  return asks ? s->holds(s->holds_data, b->text) : STEP_TRUE;
 }
 
-const Break *select_break(const Stepper *s, const StepEntry *e) {
-  for (size_t i = 0; i < s->breaks.len; i++)
-    if (meets(s, e, &s->breaks.data[i]) && holds(s, &s->breaks.data[i]))
-      return &s->breaks.data[i];
+/* A condition may drop old entries, so the step is looked up for each. */
+const Break *select_break(Stepper *s) {
+  for (size_t i = 0; i < s->breaks.len;) {
+    const Break *b = &s->breaks.data[i];
+    StepTruth truth =
+        meets(s, stepper_entry(s), b) ? truth_of(s, b) : STEP_FALSE;
+    if (truth == STEP_TRUE) return b;
+    if (truth == STEP_NO_CONDITION) stepper_break_remove(s, i + 1);
+    else i++;
+  }
   return NULL;
 }

@@ -108,7 +108,7 @@ void stepper_when_to_stop(Stepper *s, bool (*asked)(void *data), void *data) {
 }
 
 void stepper_when_it_holds(Stepper *s,
-                           bool (*holds)(void *data, const char *condition),
+                           StepTruth (*holds)(void *data, const char *text),
                            void *data) {
   s->holds = holds;
   s->holds_data = data;
@@ -258,9 +258,8 @@ static StepStop forth(Stepper *s, uint32_t low, bool each) {
   while (next_entry(s)) {
     if (is_silent(s)) continue;
     if (m->outcome != STEP_RULE) return stop_of(m->outcome);
+    s->hit = select_break(s);
     const StepEntry *e = stepper_entry(s);
-    s->hit = select_break(s, e);
-    e = stepper_entry(s); /* a condition may have dropped old entries */
     if (s->hit) return STOP_BREAK;
     const StepObj *top = m->now.frames;
     if (s->max_depth && top && top->depth > s->max_depth) {

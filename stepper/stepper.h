@@ -65,6 +65,8 @@ bool stepper_folds(const Stepper *s, StepFold kind);
  * `FILE:LINE` where evaluation comes to that line.  ` if EXPR` may follow; it
  * is asked by stepper_when_it_holds.  Returns false for any other text. */
 bool stepper_break(Stepper *s, const char *text);
+/* The EXPR of such a text; NULL: it has none. */
+const char *stepper_condition(const char *text);
 /* The text of breakpoint `n`, counted from 1; NULL: there are fewer. */
 const char *stepper_break_text(const Stepper *s, size_t n);
 void stepper_break_remove(Stepper *s, size_t n);
@@ -101,10 +103,13 @@ uint64_t stepper_folded(const Stepper *s, StepFold kind);
 /* Sets a function that is called every few steps of a move; if it returns true,
  * the move ends with STOP_ASKED. */
 void stepper_when_to_stop(Stepper *s, bool (*asked)(void *data), void *data);
-/* Sets a function that says whether a breakpoint's condition holds in the
- * innermost function; without one it does. */
+/* Does a condition hold?  A breakpoint whose condition is none is taken away.
+ */
+typedef enum StepTruth { STEP_FALSE, STEP_TRUE, STEP_NO_CONDITION } StepTruth;
+/* Sets a function that says of the text of a breakpoint whether its condition
+ * holds in the innermost function; without one it does. */
 void stepper_when_it_holds(Stepper *s,
-                           bool (*holds)(void *data, const char *condition),
+                           StepTruth (*holds)(void *data, const char *text),
                            void *data);
 /* With more frames than this a move ends with STOP_LIMIT. */
 void stepper_max_depth(Stepper *s, uint64_t depth);

@@ -200,6 +200,35 @@ gives(rly('step', '--break', $_, $fact), 1, '',
     for '@nope', '@nope if True';
 like(rly({in => "break \@nope\nbreak\n"}, 'step', $fact)->{out},
      qr/^there is no `\@nope`\nthere are no breakpoints\n/m, '... a command');
+
+# A condition is a bool: where its type is known, it is refused when it is
+# given; else when it is first asked for.
+my $no_bool = qr/<expression>:1:1: error\[E0213\].*expected bool, found int32/;
+my ($by_n, $away) = ('@fact if %n + 1', 'is taken away');
+gives(rly('step', '--break', '@fact if 3', $fact), 1, '', $no_bool,
+      '--break with a condition that is no bool');
+gives(rly('step', '--break', '@fact if %n ==', $fact), 1, '',
+      qr/<expression>:2:1: error\[E0004\]/, '... or is half of one');
+my $tries = "break \@fact if 3\nbreak\nbreak \@fact if %n == 2\nbreak\n";
+$run = rly({in => $tries}, 'step', $fact);
+like($run->{out}, qr/^there are no breakpoints\n1  \@fact if %n == 2\n/m,
+     '... a command');
+like($run->{err}, $no_bool, '... is refused');
+$run = rly({in => "break $by_n\nrun\nbreak\n"}, 'step', $fact);
+like($run->{out}, qr/^the breakpoint `\Q$by_n\E` $away\n/m,
+     'one whose type its variables tell');
+like($run->{out}, qr/^there are no breakpoints\n/m, '... goes');
+unlike($run->{out}, qr/stopped/, '... and does not stop');
+like($run->{err}, $no_bool, '... with its place');
+my $entries = ":break \@fact if 3\n:break\n:break $by_n\n"
+  . slurp($fact) . ":break\n";
+$run = rly({in => $entries}, 'repl');
+like($run->{out},
+     qr/^there are no breakpoints\n.*^the breakpoint `\Q$by_n\E` $away\n/ms,
+     'both at the prompt');
+like($run->{out}, qr/^there are no breakpoints\n\z/m, '... where it goes, too');
+is(() = $run->{err} =~ /$no_bool/g, 2, '... with their places');
+
 my $later = ":break \@nope\ndef \@nope() { 1 }\n\@nope()\n";
 like(rly({in => $later}, 'repl')->{out},
      qr/^there is no `\@nope` yet\n.*^stopped: breakpoint \@nope\n/ms,

@@ -131,6 +131,7 @@ static bool open_chunk(Arena *a, size_t request) {
  * 8 bytes, so that every answer is an address of its own. */
 void *arena_alloc(Arena *a, size_t size) {
   if (size > SIZE_MAX / 2) {
+    mem_refuse_overflow(a->mem);
     mem_raise_exhausted(a->mem);
     return NULL;
   }

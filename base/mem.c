@@ -169,6 +169,8 @@ static bool mem_refuse(Mem *m, Mem *refuser, size_t size) {
   return false;
 }
 
+void mem_refuse_overflow(Mem *m) { mem_refuse(m, NULL, SIZE_MAX); }
+
 /* Counts the request.  Is it one that the test's settings make fail?  fail_at 0
  * means never; the subtraction wraps for numbers before fail_at, which makes
  * them large. */

@@ -60,7 +60,8 @@ typedef struct Mem {
   struct Mem *watched[2];        /* mem_exhausted() asks these as well */
   _Atomic size_t live;           /* bytes handed out and not yet returned */
   _Atomic size_t limit;          /* of `live`; SIZE_MAX for none */
-  _Atomic size_t refused;        /* size of the last request that failed */
+  _Atomic size_t refused;        /* size of the last request that failed;
+                                    SIZE_MAX: it overflowed */
   _Atomic(struct Mem *) refuser; /* the Mem whose limit refused it */
   _Atomic bool exhausted;
   struct Mem *next; /* next in the root's list of children without an owner */
@@ -114,6 +115,9 @@ void mem_free_aligned(Mem *m, void *p, size_t size);
  * where the limit does not allow it. */
 bool mem_hold(Mem *m, size_t size);
 void mem_let_go(Mem *m, size_t size);
+
+/* Notes that a request failed whose size overflowed: `refused` is SIZE_MAX. */
+void mem_refuse_overflow(Mem *m);
 
 /* Allocations made so far below a root; the same number in every build. */
 static inline size_t mem_allocations(const Mem *m) {

@@ -35,6 +35,7 @@ bool vec_grow(Mem *mem, void **data, size_t *cap, size_t len, size_t extra,
   if (fits) grown = mem_resize(mem, old, *cap * size, bytes);
   if (!grown) {
     mem_raise_exhausted(mem);
+    if (!fits) mem_refuse_overflow(mem);
     if (!fits || extra > SIZE_MAX / 2 / size) return false;
     new_cap = last_capacity(len, extra, size);
     grown = mem_overdraw_resize(mem, old, *cap * size, new_cap * size);

@@ -153,13 +153,19 @@ static bool set_new_geometry(Tensor *t, int rank, const int64_t *shape,
   return true;
 }
 
+static Buffer *new_elements(Heap *h, Tensor *t, int rank,
+                            const int64_t *shape) {
+  size_t bytes;
+  if (set_new_geometry(t, rank, shape, &bytes)) return buffer_new(h, bytes);
+  mem_refuse_overflow(h->mem);
+  return NULL;
+}
+
 /* The header comes first: tensor_free() takes it back without a buffer. */
 Tensor *tensor_new(Heap *h, DType dtype, int rank, const int64_t *shape) {
-  size_t bytes;
   Tensor *t = header_take(h, dtype, NULL, NULL);
   if (!t) return NULL;
-  if (set_new_geometry(t, rank, shape, &bytes) &&
-      (t->buffer = buffer_new(h, bytes))) {
+  if ((t->buffer = new_elements(h, t, rank, shape))) {
     t->data = t->buffer->data;
     return t;
   }

@@ -61,12 +61,15 @@ bool vm_fault_at(Session *s, Span span, DiagCode code, const char *format,
 }
 
 /* Says which limit refused: the session's or the context's.  A refusal by the
- * system itself has no limit to tell.  The report is made before `exhausted` is
- * cleared, since making it may be refused memory, too. */
+ * system itself has no limit to tell, nor has a size that overflowed.  The
+ * report is made before `exhausted` is cleared, since making it may be refused
+ * memory, too. */
 bool vm_out_of_memory(Session *s) {
   Mem *mem = s->mem, *by = mem->refuser ? mem->refuser : mem_root(mem);
   char asked[SIZE_TEXT], live[SIZE_TEXT], limit[SIZE_TEXT];
-  if (by->limit == SIZE_MAX) vm_fault(s, E0701, "out of memory");
+  if (mem->refused == SIZE_MAX)
+    vm_fault(s, E0701, "out of memory: more asked for than can be addressed");
+  else if (by->limit == SIZE_MAX) vm_fault(s, E0701, "out of memory");
   else
     vm_fault(s, E0701, "out of memory: %s more asked for, with %s of %s in use",
              size_text(mem->refused, asked), size_text(by->live, live),

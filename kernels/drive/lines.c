@@ -180,13 +180,14 @@ static int64_t line_length(const Walk *w) {
 /* Room for each thread: the lines that are copied together, and `beside` lines
  * more, which lrn needs for its squares.  Very long lines are copied singly. */
 static bool make_buffers(Lines *l, int threads, int beside, size_t *bytes) {
+  Mem *mem = l->call->heap->mem;
   l->near = l->line.n > LINE_LONG ? 1 : LINES_NEAR;
-  size_t lines = (size_t)(l->near + beside);
-  if (!size_mul((size_t)l->line.n, lines * dtype_size(l->in), bytes))
-    return false;
-  l->room = (int64_t)*bytes;
-  if (!size_mul(*bytes, (size_t)threads, bytes)) return false;
-  l->buffers = mem_alloc_aligned(l->call->heap->mem, *bytes);
+  size_t lines = (size_t)(l->near + beside), each;
+  if (!size_mul((size_t)l->line.n, lines * dtype_size(l->in), &each) ||
+      !size_mul(each, (size_t)threads, bytes))
+    return mem_refuse_overflow(mem), false;
+  l->room = (int64_t)each;
+  l->buffers = mem_alloc_aligned(mem, *bytes);
   return l->buffers != NULL;
 }
 

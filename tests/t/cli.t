@@ -198,6 +198,10 @@ for (qw(64m 64MB 64MiB 65536K 0.0625G 67108864 67108864B)) {
         qr{: 95.35M more asked for, with [\d.]+K of 64M in use},
         "--max-memory $_");
 }
+gives(rly('-e', 'sparse_fill_empty_rows([[0i64, 0i64]], [1f], '
+                . '[4000000000000000000i64, 5i64], 0f)'), 3, '',
+      qr{out of memory: more asked for than can be addressed\n},
+      'a size that overflows');
 gives(rly('--version'), 0, qr/^rly \d+\.\d+\.\d+\n\z/, '', '--version');
 gives(rly('--help'), 0, qr/^  rly check /m, '', '--help');
 gives(rly('help', 'run'), 0, qr/^  --entry NAME /m, '', 'help of a command');

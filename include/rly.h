@@ -129,7 +129,8 @@ typedef struct rly_allocator {
 
 /* `size`, here and in rly_session_options, is the size of the host's struct: by
  * it a library of a later version knows which members the host has.  0 is the
- * size of version 0.1.  Members that a library does not know must be 0. */
+ * size of version 0.1, and a smaller one makes no sense.  Members that a
+ * library does not know must be 0. */
 typedef struct rly_options {
   size_t size;
   size_t max_memory;  /* bytes, for everything; 0: no limit */

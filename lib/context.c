@@ -51,7 +51,7 @@ static bool sensible(const rly_options *o) {
  * the first thing can fail. */
 rly_context *rly_context_new(const rly_options *options) {
   rly_options taken;
-  if (!struct_take(__func__, &taken, sizeof taken, options) ||
+  if (!struct_take(__func__, &taken, OPTIONS_SIZE, options) ||
       !sensible(&taken))
     return NULL;
   rly_context *cx = calloc(1, sizeof *cx);

@@ -171,13 +171,27 @@ __attribute__((format(printf, 2, 3))) void misuse(const char *function,
 bool require_for(const char *function, bool right, const char *wrong);
 #define require(right, wrong) require_for(__func__, right, wrong)
 
-/* Copies a host's struct, which begins with its size, to one of this library's
- * `size` bytes; NULL: zeros.  False after telling (rly_misuse) that the host
- * has set a member that this library does not know. */
-bool struct_take(const char *function, void *to, size_t size, const void *from);
+/* The sizes that such a struct has here and had in version 0.1. */
+typedef struct StructSize {
+  size_t now, first;
+} StructSize;
+#define END_OF(type, member) \
+  (offsetof(type, member) + sizeof(((type *)0)->member))
+#define OPTIONS_SIZE \
+  ((StructSize){sizeof(rly_options), END_OF(rly_options, allocator)})
+#define SESSION_OPTIONS_SIZE                 \
+  ((StructSize){sizeof(rly_session_options), \
+                END_OF(rly_session_options, trace)})
+
+/* Copies a host's struct, which begins with its size, to one of this library's;
+ * NULL: zeros.  False after telling (rly_misuse) that no version has that size,
+ * or that the host has set a member that this library does not know. */
+bool struct_take(const char *function, void *to, StructSize size,
+                 const void *from);
 /* Copies a struct of this library's to a host's, as far as the host's has
- * members. */
-void struct_give(void *to, size_t size, const void *from);
+ * members.  False after telling that no version has its size. */
+bool struct_give(const char *function, void *to, StructSize size,
+                 const void *from);
 
 /* --- log.c: the host's log, if it has one -------------------------------- */
 

@@ -148,6 +148,8 @@ rly_status rly_layout_new(rly_program *p, const rly_type *t, const char *name,
                           rly_parts what, rly_layout **out) {
   if (!require(program_has_type(p, t), "it is no type of the program") ||
       !require(name, "the name is NULL") ||
+      !require(what == RLY_TENSORS || what == RLY_PIECES,
+               "there are no such parts") ||
       !require(out, "the result is NULL") || !program_enter(p))
     return RLY_MISUSE;
   rly_layout *l = layout_new(p, name, (const Type *)t, what);

@@ -31,28 +31,39 @@ bool require_for(const char *function, bool right, const char *wrong) {
   return right;
 }
 
+/* The size of the host's struct; 0 after telling that it is none. */
+static size_t struct_size(const char *function, StructSize size,
+                          const void *given) {
+  size_t n = *(const size_t *)given;
+  if (!n || n >= size.first) return n ? n : size.first;
+  misuse(function, "options of size %zu are of no version: 0.1 has %zu", n,
+         size.first);
+  return 0;
+}
+
 /* A host of an earlier version has fewer members, one of a later version more:
  * those must be 0, as nothing here could follow them. */
-bool struct_take(const char *function, void *to, size_t size,
+bool struct_take(const char *function, void *to, StructSize size,
                  const void *from) {
-  memset(to, 0, size);
-  size_t given = from ? *(const size_t *)from : 0;
-  if (!given) given = size; /* all members are of version 0.1 */
-  if (from) memcpy(to, from, given < size ? given : size);
-  for (size_t i = size; from && i < given; i++)
+  memset(to, 0, size.now);
+  if (!from) return true;
+  size_t given = struct_size(function, size, from);
+  memcpy(to, from, given < size.now ? given : size.now);
+  for (size_t i = size.now; i < given; i++)
     if (((const char *)from)[i])
       return misuse(function, "an option is of a later version than %s",
                     RLY_VERSION_TEXT),
              false;
-  return true;
+  return given != 0;
 }
 
-void struct_give(void *to, size_t size, const void *from) {
-  size_t wanted = *(const size_t *)to;
-  if (!wanted) wanted = size;
-  if (wanted > sizeof wanted)
+bool struct_give(const char *function, void *to, StructSize size,
+                 const void *from) {
+  size_t wanted = struct_size(function, size, to);
+  if (wanted)
     memcpy((size_t *)to + 1, (const size_t *)from + 1,
-           (wanted < size ? wanted : size) - sizeof wanted);
+           (wanted < size.now ? wanted : size.now) - sizeof wanted);
+  return wanted != 0;
 }
 
 static const char *const status_names[] = {

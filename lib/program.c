@@ -261,6 +261,11 @@ static rly_status parse_and_check(rly_program *p, const char *path,
 }
 
 /* `newest` is set only for a text that is part of the program. */
+static bool flags_known(unsigned flags) {
+  return !(flags &
+           ~(unsigned)(RLY_INTERACTIVE | RLY_NAME_RESULTS | RLY_RECHECK));
+}
+
 static rly_status add_text(rly_program *p, const char *path, const char *text,
                            size_t len, unsigned flags) {
   Unit *unit;
@@ -288,7 +293,9 @@ rly_status program_add_made(rly_program *p, const char *path, const char *text,
 rly_status rly_program_add_text(rly_program *p, const char *path,
                                 const char *text, size_t len, unsigned flags) {
   if (!require(path, "the path is NULL") ||
-      !require(text || !len, "the text is NULL") || !program_enter(p))
+      !require(text || !len, "the text is NULL") ||
+      !require(flags_known(flags), "there are no such flags") ||
+      !program_enter(p))
     return RLY_MISUSE;
   rly_status status = add_text(p, path, text, len, flags);
   program_leave(p);
@@ -327,7 +334,9 @@ static rly_status add_file(rly_program *p, const char *path, unsigned flags) {
 
 rly_status rly_program_add_file(rly_program *p, const char *path,
                                 unsigned flags) {
-  if (!require(path, "the path is NULL") || !program_enter(p))
+  if (!require(path, "the path is NULL") ||
+      !require(flags_known(flags), "there are no such flags") ||
+      !program_enter(p))
     return RLY_MISUSE;
   rly_status status = add_file(p, path, flags);
   program_leave(p);

@@ -57,7 +57,7 @@ SessionHooks session_hooks(const rly_session_options *o) {
  * from another session (lib/state.c). */
 rly_session *session_shell(rly_program *p, const rly_session_options *options) {
   rly_session_options taken;
-  if (!struct_take("rly_session_new", &taken, sizeof taken, options))
+  if (!struct_take("rly_session_new", &taken, SESSION_OPTIONS_SIZE, options))
     return NULL;
   rly_session *s = mem_alloc_zeroed(&p->cx->mem, sizeof *s);
   if (!s) return NULL;
@@ -240,7 +240,7 @@ rly_status rly_session_skip(rly_session *s) {
 rly_status rly_session_set_limits(rly_session *s, const rly_options *limits) {
   rly_options taken;
   if (!require(limits, "the limits are NULL") ||
-      !struct_take(__func__, &taken, sizeof taken, limits) ||
+      !struct_take(__func__, &taken, OPTIONS_SIZE, limits) ||
       !require(taken.timeout >= 0 /* false for NaN */,
                "the timeout must not be negative") ||
       !session_hold(s))
@@ -264,16 +264,16 @@ rly_status rly_session_limits(rly_session *s, rly_options *limits) {
     return RLY_MISUSE;
   Limits now = session_limits(s->vm);
   session_release(s);
-  struct_give(limits, sizeof *limits,
-              &(rly_options){
-                  .max_memory = now.max_memory,
-                  .max_depth = now.max_depth,
-                  .max_steps = now.max_steps,
-                  .timeout = now.timeout,
-                  .tape_memory = now.tape_memory,
-                  .threads = now.threads,
-              });
-  return RLY_OK;
+  const rly_options given = {
+      .max_memory = now.max_memory,
+      .max_depth = now.max_depth,
+      .max_steps = now.max_steps,
+      .timeout = now.timeout,
+      .tape_memory = now.tape_memory,
+      .threads = now.threads,
+  };
+  return struct_give(__func__, limits, OPTIONS_SIZE, &given) ? RLY_OK
+                                                             : RLY_MISUSE;
 }
 
 /* --- Calls -------------------------------------------------------------- */

@@ -423,6 +423,14 @@ static void test_layout(void **state) {
   assert_int_equal(rly_layout_new(g.program, list, "l", RLY_TENSORS, &pieces),
                    RLY_REFUSED);
   rly_diagnostics_clear(g.cx);
+  for (int what = -1; what <= 2; what += 3) {
+    assert_int_equal(
+        rly_layout_new(g.program, list, "l", (rly_parts)what, &pieces),
+        RLY_MISUSE);
+    assert_string_equal(rly_misuse(),
+                        "rly_layout_new: there are no such parts");
+    assert_null(pieces);
+  }
   assert_int_equal(rly_layout_new(g.program, list, "l", RLY_PIECES, &pieces),
                    RLY_OK);
   assert_int_equal(rly_layout_count(pieces), 1);
@@ -1324,6 +1332,13 @@ static void test_senseless_arguments(void **state) {
   assert_int_equal(rly_program_add_text(p, NULL, "1", 1, 0), RLY_MISUSE);
   assert_int_equal(rly_program_add_text(p, "x", NULL, 1, 0), RLY_MISUSE);
   assert_int_equal(rly_program_add_file(p, NULL, 0), RLY_MISUSE);
+  assert_int_equal(rly_program_add_text(p, "x", "1", 1, RLY_RECHECK | 8),
+                   RLY_MISUSE);
+  assert_string_equal(rly_misuse(),
+                      "rly_program_add_text: there are no such flags");
+  assert_int_equal(rly_program_add_file(p, "x", ~0u), RLY_MISUSE);
+  assert_string_equal(rly_misuse(),
+                      "rly_program_add_file: there are no such flags");
   assert_null(rly_program_function(p, NULL));
   assert_null(rly_function_type_text(p, NULL));
   assert_null(rly_program_type_of(p, NULL, 0));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/handles.h"
 #include "tests/unit/host.h"
 
 /* --- Versions ------------------------------------------------------------- */
@@ -32,14 +33,6 @@ static void test_sizes(void **state) {
   later.more = 1;
   assert_null(rly_context_new(&later.options));
   assert_non_null(strstr(rly_misuse(), "of a later version than"));
-  /* One that ends before max_steps: what comes after it is not read. */
-  rly_options early = {.size = offsetof(rly_options, max_steps),
-                       .max_memory = 1 << 20,
-                       .max_steps = 3,
-                       .threads = -1};
-  rly_context *other = rly_context_new(&early);
-  assert_non_null(other);
-  rly_context_free(other);
   rly_program *p = host_program(cx, "");
   struct {
     rly_session_options options;
@@ -54,21 +47,64 @@ static void test_sizes(void **state) {
   assert_int_equal(later.options.max_depth, 7);
   assert_int_equal(later.options.size, sizeof later);
   assert_int_equal(later.more, 5);
-  early =
-      (rly_options){.size = offsetof(rly_options, max_depth), .max_depth = 99};
-  assert_int_equal(rly_session_limits(s, &early), RLY_OK);
-  assert_int_equal(early.max_depth, 99);
   rly_session_free(s);
   rly_program_free(p);
   rly_context_free(cx);
 }
 
+/* No version has a struct that is smaller than that of version 0.1. */
+static void test_sizes_of_none(void **state) {
+  (void)state;
+  rly_context *cx = rly_context_new(NULL);
+  rly_program *p = host_program(cx, "");
+  rly_session *s = rly_session_new(p, NULL);
+  const size_t sizes[] = {1, sizeof(size_t), offsetof(rly_options, max_steps),
+                          offsetof(rly_options, allocator)};
+  for (int i = 0; i < 4; i++) {
+    rly_options options = {.size = sizes[i], .max_depth = 99};
+    assert_null(rly_context_new(&options));
+    assert_non_null(strstr(rly_misuse(), "rly_context_new: options of size "));
+    assert_non_null(strstr(rly_misuse(), " are of no version: 0.1 has "));
+    assert_int_equal(rly_session_set_limits(s, &options), RLY_MISUSE);
+    assert_int_equal(rly_session_limits(s, &options), RLY_MISUSE);
+    assert_non_null(strstr(rly_misuse(), "rly_session_limits: options of "));
+    assert_int_equal(options.max_depth, 99);
+  }
+  rly_session_options narrow = {.size = 1};
+  assert_null(rly_session_new(p, &narrow));
+  assert_non_null(strstr(rly_misuse(), "options of size 1 are of no version"));
+  rly_session_free(s);
+  rly_program_free(p);
+  rly_context_free(cx);
+}
+
+/* A library of a later version than the host, as nothing of this one can be. */
+static void test_sizes_of_before(void **state) {
+  (void)state;
+  struct Members {
+    size_t size;
+    int first, later;
+  } host = {.size = offsetof(struct Members, later), .first = 1, .later = 2},
+    taken;
+  StructSize size = {sizeof host, END_OF(struct Members, first)};
+  assert_true(struct_take("f", &taken, size, &host));
+  assert_int_equal(taken.first, 1);
+  assert_int_equal(taken.later, 0);
+  taken.first = taken.later = 3;
+  assert_true(struct_give("f", &host, size, &taken));
+  assert_int_equal(host.first, 3);
+  assert_int_equal(host.later, 2);
+  host.size = 0; /* version 0.1 */
+  assert_true(struct_take("f", &taken, size, &host));
+  assert_int_equal(taken.later, 0);
+}
+
 /* --- An allocator of the host's own --------------------------------------- */
 
 /* Each block has its size and its alignment before it. */
-typedef struct Block {
+typedef struct BlockHead {
   size_t size, alignment;
-} Block;
+} BlockHead;
 
 typedef struct Counts {
   size_t blocks, bytes, made;
@@ -82,7 +118,7 @@ static void *allocate(void *data, size_t size, size_t alignment) {
   if (++c->made == c->fail_at) return NULL;
   char *base = aligned_alloc(64, 64 + (size + 63) / 64 * 64);
   memset(base, 0xA5, 64 + size); /* nobody may believe that it is zero */
-  *(Block *)base = (Block){size, alignment};
+  *(BlockHead *)base = (BlockHead){size, alignment};
   c->blocks++;
   c->bytes += size;
   return base + 64;
@@ -91,14 +127,14 @@ static void *allocate(void *data, size_t size, size_t alignment) {
 static void release(void *data, void *block, size_t size) {
   Counts *c = data;
   char *base = (char *)block - 64;
-  assert_int_equal(((Block *)base)->size, size);
+  assert_int_equal(((BlockHead *)base)->size, size);
   c->blocks--;
   c->bytes -= size;
   free(base);
 }
 
 static void *resize(void *data, void *block, size_t size, size_t new_size) {
-  assert_int_equal(((Block *)((char *)block - 64))->alignment, 16);
+  assert_int_equal(((BlockHead *)((char *)block - 64))->alignment, 16);
   void *made = allocate(data, new_size, 16);
   if (!made) return NULL;
   memcpy(made, block, size < new_size ? size : new_size);
@@ -180,6 +216,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_version),
       cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_sizes_of_none),
+      cmocka_unit_test(test_sizes_of_before),
       cmocka_unit_test(test_allocator),
       cmocka_unit_test(test_allocator_struct),
   };

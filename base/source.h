@@ -40,11 +40,12 @@ typedef struct SourceOrigin {
 } SourceOrigin;
 
 typedef struct SourceFile {
-  const char *path;      /* as messages show it */
-  const char *text;      /* `len` bytes and a NUL */
-  uint32_t len, base;    /* byte i of the text has offset base + i */
-  bool library;          /* part of the standard library */
-  bool made;             /* of a document: the file holds other lines */
+  const char *path;   /* as messages show it */
+  const char *text;   /* `len` bytes and a NUL */
+  uint32_t len, base; /* byte i of the text has offset base + i */
+  bool library;       /* part of the standard library */
+  bool host; /* the signature of an operator whose meaning is the host's */
+  bool made; /* of a document: the file holds other lines */
   uint32_t lines_before; /* for a part of a file: how many lines precede it */
   Span call;             /* of a copy for a call: that call */
   const SourceOrigin

@@ -81,7 +81,7 @@ static void from_item(rly_program *p, const Unit *u, const Item *item,
   };
   /* the signature alone: its host has written no body */
   size_t meaning = strlen(HOST_MEANING);
-  bool host = !strcmp(f->path, HOST_PATH) && out->len > meaning;
+  bool host = f->host && out->len > meaning;
   if (host && !memcmp(at + out->len - meaning, HOST_MEANING, meaning))
     out->len -= meaning;
   find_doc(f->text, at, out);

@@ -407,6 +407,7 @@ static const Expr *call_of_host(const Adding *adding, rly_program *p, Arena *a,
 /* Puts the call into the place of the `()` that stands for the meaning. */
 static bool put_meaning(void *data, rly_program *p, Unit *unit) {
   Adding *adding = data;
+  unit->source->host = true;
   const Item *item = &unit->items[0];
   int others = 0;
   for (int i = 1; i < unit->item_count; i++)

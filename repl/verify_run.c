@@ -16,9 +16,7 @@ static bool is_used(const Subject *s, const Unit *u, const Item *item) {
 }
 
 /* Each program has the operators in C from the start. */
-static bool is_of_host(const Unit *u) {
-  return u->source && !strcmp(u->source->path, HOST_PATH);
-}
+static bool is_of_host(const Unit *u) { return u->source && u->source->host; }
 
 static bool uses_host(const Subject *s) {
   for (const Unit *u = s->h->program->ir->units; u; u = u->next)

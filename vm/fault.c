@@ -194,13 +194,21 @@ bool vm_check(Session *s, const Word *pc) {
 
 /* --- Unwinding ---------------------------------------------------------- */
 
+static bool is_of_host(const Session *s, Span span) {
+  const SourceFile *f = sources_file(s->code->program->sources, span);
+  return f && f->host;
+}
+
 /* A function that only calls another in the program's place has none in the
- * text: what fails there has that of its call. */
-static void name_frame(Diag *fault, CodePlace place) {
+ * text, nor has the meaning of a host's operator: what fails there has that of
+ * its call. */
+static void name_frame(const Session *s, CodePlace place) {
   const Function *f = place.function;
+  Diag *fault = s->fault;
   if (!fault || !f || f->key.kind == FUNCTION_PLAIN) return;
-  bool first = fault->frame_count == 0;
-  if (first && !span_exists(fault->span)) fault->span = place.span;
+  bool first = fault->frame_count == 0, placed = span_exists(fault->span);
+  if (first && !placed && is_of_host(s, place.span)) return;
+  if (first && !placed) fault->span = place.span;
   diag_frame(fault, f->name, first ? fault->span : place.span);
 }
 
@@ -210,7 +218,7 @@ static void name_frame(Diag *fault, CodePlace place) {
 static void unwind_frame(Session *s, const Word *pc, Value *regs) {
   CodePlace place = code_place(s->code, pc);
   const Function *f = place.function;
-  name_frame(s->fault, place);
+  name_frame(s, place);
   const LiveAt *live = place.live;
   for (uint32_t i = 0; live && i < live->count; i++) {
     Obj *o = regs[f->live[live->first + i]].obj;

@@ -142,14 +142,23 @@ OpCall vm_op_call(Session *s, const OpSite *site, int n, const Tensor **args) {
                   .hosts = s->code->program->hosts};
 }
 
-bool vm_op_failed(Session *s, const OpSite *site, const OpCall *call) {
-  const OpFault *fault = &call->fault;
+static bool raise_fault(Session *s, const OpSite *site, const OpFault *fault) {
   if (!fault->message)
     return atomic_load(&s->store.stop) ? vm_stopped(s) : vm_out_of_memory(s);
   bool of_attr = fault->attr && site->places;
   vm_fault_at(s, of_attr ? site->places[fault->attr - 1] : site->span,
               fault->code, "%s", fault->message);
   if (fault->hint) diag_hint(s->fault, "%s", fault->hint);
+  return false;
+}
+
+/* What a host computes has no place in a text: it is told of the call, which
+ * unwinding comes to. */
+bool vm_op_failed(Session *s, const OpSite *site, const OpCall *call) {
+  raise_fault(s, site, &call->fault);
+  bool host =
+      call->op == op_info(OP_HOST) || call->op == op_info(OP_HOST_EFFECT);
+  if (host) s->fault->span = SPAN_NONE;
   return false;
 }
 

@@ -489,6 +489,15 @@ static Function *result_callee(Lower *l, Function *f, bool tail) {
   return unboxed ? code_unboxed(l->code, f) : f;
 }
 
+/* An operator of the host calls nothing, so it needs no tail call, by which the
+ * place of a call that fails would be lost. */
+static bool is_of_host(const Lower *l, const Function *f) {
+  if (!f || f->key.kind != FUNCTION_FN) return false;
+  SourceMap *sources = l->code->program->sources;
+  const SourceFile *file = sources_file(sources, f->key.expr->span);
+  return file && file->host;
+}
+
 Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   const Expr *callee = e->call.callee;
   if (callee->kind == EX_OP && op_is_form(op_info(callee->op)))
@@ -500,7 +509,8 @@ Reg lower_call(Lower *l, const Expr *e, Reg dst) {
   const Fn *inlined = fn_inlined(l, e, f);
   if (inlined) return lower_inlined(l, e, inlined, dst);
   bool same = dst == DST_TAIL && f && function_same(f, l->fn);
-  bool tail = dst == DST_TAIL && !result_checked(e) && !l->fn->key.trmc;
+  bool tail = dst == DST_TAIL && !result_checked(e) && !l->fn->key.trmc &&
+              !is_of_host(l, f);
   if (f) f = result_callee(l, f, same || tail);
   if (same) {
     tail_self(l, e, tail_callee(l, e, f), self);

@@ -50,6 +50,23 @@ gives(rly('run', @with, '-e', 'let %y = @powers(2f); '
   qr/^\(8f, \(124f,\)\)\n\z/, '', 'their derivative');
 gives(rly('run', @with, '-e', '@by_sign(cast([-1f, 7f], dtype="float64"))'), 2,
   '', qr/E0606.*`\@by_sign`: it does not like 7/s, 'one of several fails');
+
+# A failure is shown at the call, also at one in a tail position.
+my $calls = spew(scratch('calls.rly'), <<'END');
+def @g(%x: Tensor[(?), float64]) {
+  @by_sign(%x)
+}
+@map(fn (%x) { (@g(%x).0, 1) }, Cons([-1f64, 7f64], Nil));
+END
+my $says = qr{^\S+calls\.rly:2:3: error\[E0606\]: `\@by_sign`: it does.*
+ +2 \|   \@by_sign\(%x\)
+ +\|   \^{12}
+  in \@g at \S+calls\.rly:2:3
+  in fn at \S+calls\.rly:4:17
+};
+gives(rly('run', @with, $calls), 2, '', $says, 'where an operator fails');
+gives(rly('run', @with, '--timeout', '0.2', '-e', '@wait(1) + 1'), 3, '',
+      qr/^<command line>:1:1: error\[E0703\]/, 'or runs too long');
 gives(rly('run', @with, '-e', '@powers(2f).2'), 1, '', qr/E02/,
   'a third of two');
 gives(rly('step', @with, '-e', '@powers(2f)'), 0, qr/\(4f, 8f\)/, '',

@@ -45,9 +45,12 @@ bool opt_run_pipeline(Host *h, Version *v, Versions *versions);
  * not be run, did not end with status 0, or hit a limit. */
 bool exec_filter(Host *h, const char *command, const char *text, size_t len,
                  uint64_t most_rewrites, StrBuf *out);
+/* Reports that --timeout ended the command. */
+Diag *exec_late(Host *h, const char *command);
 /* The exit status of a command of the shell's, with stdout and stderr thrown
- * away; -1: it could not be run, or ran out of time: of `seconds`, if that is
- * not 0, or of --timeout. */
+ * away; EXEC_LATE: it ran out of time: of `seconds`, if that is not 0, or of
+ * --timeout; EXEC_FAILED: it could not be run, or a signal ended it. */
+enum { EXEC_FAILED = -1, EXEC_LATE = -2 };
 int exec_status(Host *h, const char *command, double seconds);
 
 /* What a program does: the values of its expressions, what it prints, the

@@ -164,13 +164,16 @@ static int finish(Exec *x) {
   return status;
 }
 
+Diag *exec_late(Host *h, const char *command) {
+  return diag_error(h->program->ir->diags, E0703, SPAN_NONE,
+                    "time limit of %g s reached: `%s` did not end",
+                    h->cli->limits.timeout, command);
+}
+
 static void report(Host *h, const char *command, const Exec *x, int status) {
   Diags *diags = h->program->ir->diags;
   Diag *d;
-  if (x->late)
-    d = diag_error(diags, E0703, SPAN_NONE,
-                   "time limit of %g s reached: `%s` did not end",
-                   h->cli->limits.timeout, command);
+  if (x->late) d = exec_late(h, command);
   else if (WIFSIGNALED(status))
     d = diag_error(diags, E0520, SPAN_NONE, "`%s` was ended by %s", command,
                    strsignal(WTERMSIG(status)));
@@ -206,11 +209,12 @@ bool exec_filter(Host *h, const char *command, const char *text, size_t len,
 int exec_status(Host *h, const char *command, double seconds) {
   Exec x = {.text = ""};
   strbuf_init(&x.told, h->program->mem);
-  int status = -1;
+  int status = EXEC_FAILED;
   if (start(h, command, UINT64_MAX, seconds, &x)) {
     talk(&x);
-    status = finish(&x);
-    status = !x.late && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    int ended = finish(&x);
+    if (x.late) status = EXEC_LATE;
+    else if (WIFEXITED(ended)) status = WEXITSTATUS(ended);
   }
   strbuf_done(&x.told);
   return status;

@@ -212,6 +212,10 @@ static bool begin(Reduce *r) {
   r->seconds = h->cli->trial_timeout;
   if (!(r->seconds > 0))
     r->seconds = fmax(TRIAL_LEAST, TRIAL_TIMES * (clock_seconds() - start));
+  if (r->status == EXEC_LATE) {
+    exec_late(h, r->command);
+    return false;
+  }
   if (r->status == NOT_EXECUTABLE || r->status == NOT_FOUND) {
     diag_error(
         h->program->ir->diags, E0506, SPAN_NONE,

@@ -253,6 +253,9 @@ for (['nosuchcommand {}', 'no such command'], ['/ {}', 'not executable']) {
         qr/error\[E0506\]: `.*` cannot be run: .*$why/,
         "--reduce with $command");
 }
+gives(opt($small, '--timeout', 1, '--reduce', 'sleep 100; false {}'), 3, '',
+      qr/^error\[E0703\]: time limit of 1 s reached: `sleep 100; .*not end$/,
+      '--reduce with a command whose first run does not end');
 # A trial that does not end in time does not count, so the 7 stays.
 my $slow = 'grep -q 7 {} && exit 1; sleep 60; exit 1';
 my @reduce = ("let \@k = 7;\n(5, 6);\n", '--reduce', $slow, '--trial-timeout');

@@ -297,7 +297,7 @@ static void sync_folder(FileOut *out) {
 /* The stream, and with it the lock, is closed last.  An error of fclose()
  * counts, too: it may be the first to tell of a full disk. */
 static bool close_of_system(FileOut *out, bool fine) {
-  bool written = flushed(out), kept = fine && written;
+  bool written = fine && flushed(out), kept = written;
   if (kept && out->temporary)
     kept = written = rename(out->temporary, out->real) == 0;
   int error = errno;
@@ -352,4 +352,14 @@ bool file_out_close(FileOut *out, bool fine) {
       out->for_host ? close_for_host(out, fine) : close_of_system(out, fine);
   arena_done(&out->arena);
   return kept;
+}
+
+/* Neither its mode nor that of its folder tells whether a disk takes writes. */
+bool file_out_try(Mem *mem, const char *path, Diags *diags) {
+  FileOut out;
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode)) return true;
+  if (!file_out_open(&out, mem, path, diags)) return false;
+  file_out_close(&out, false);
+  return true;
 }

@@ -62,5 +62,9 @@ void file_out_wrote(FileOut *out, const FileMap *from);
 /* Replaces the file when `fine`, else removes the temporary one.  False after
  * reporting when that or an earlier write failed. */
 bool file_out_close(FileOut *out, bool fine);
+/* Could the file be written?  Nothing of an old one is changed, and none is
+ * made.  A pipe can, as far as can be told without its reader noticing.  False
+ * after reporting. */
+bool file_out_try(Mem *mem, const char *path, Diags *diags);
 
 #endif

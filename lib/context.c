@@ -153,6 +153,10 @@ bool file_replace(rly_context *cx, const char *path, const StrBuf *text) {
   return file_out_close(&out, true);
 }
 
+bool file_may_be_replaced(rly_context *cx, const char *path) {
+  return file_out_try(&cx->mem, path, &cx->diags);
+}
+
 char *file_text(rly_context *cx, const char *path, size_t *len) {
   char *text;
   return text_read(&cx->mem, path, &text, len, &cx->diags) ? text : NULL;

@@ -352,6 +352,8 @@ rly_value *array_value_for(const char *function, rly_session *s,
 /* Replaces a file's text atomically (write, then rename); false after
  * reporting. */
 bool file_replace(rly_context *cx, const char *path, const StrBuf *text);
+/* Could that be done, now?  False after reporting. */
+bool file_may_be_replaced(rly_context *cx, const char *path);
 /* The bytes of a file, pipe or device and a NUL, len + 1 bytes of the context's
  * memory that the caller owns; NULL after reporting. */
 char *file_text(rly_context *cx, const char *path, size_t *len);

@@ -362,7 +362,9 @@ static int find_step(Stream *st) {
     return host_usage(st->h,
                       "--load-state takes a state whole, --carry what fits: "
                       "give one of them");
-  if (cli->save_state && !path_takes_state(cli->save_state, &st->h->cx->diags))
+  if (cli->save_state &&
+      !(path_takes_state(cli->save_state, &st->h->cx->diags) &&
+        file_may_be_replaced(st->h->cx, cli->save_state)))
     return EXIT_RUNTIME;
   int status = find_init(st);
   if (!status) status = find_layouts(st);

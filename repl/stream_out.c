@@ -120,6 +120,7 @@ int sink_open(Sink *s, Host *h, const rly_type *type, const char *output,
   s->npy = ends_in(output, ".npy");
   if (is_archive(output))
     return host_usage(h, "%s: results are written raw or as .npy", output);
+  if (s->npy && !file_may_be_replaced(h->cx, output)) return EXIT_RUNTIME;
   bool out = !strcmp(output, "-");
   s->stream = s->npy ? tmpfile() : out ? stdout : fopen(output, "wb");
   if (out) h->print_to = stderr;

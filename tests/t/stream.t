@@ -227,6 +227,27 @@ misused(qr/E0506.*--output and .* --expect/, 'or what is expected',
 gives(rly(@feed, '--save-state', scratch('s.npz')), 2, '',
       qr/E0507.*a state is written as .safetensors, not as .npz/,
       'a state in a file of another format');
+
+# What is written at the end is tried at the beginning, before any step is run.
+my $prints = spew(scratch('prints.rly'), <<'END');
+let @sum = ref(0);
+def @step(%x: Tensor[(1), uint8]) -> Tensor[(1), uint8] {
+  print(7);
+  ref_write(@sum, ref_read(@sum) + cast(sum(%x), dtype="int32"));
+  if (sum(%x) == 0u8) { fail(message="zero") } else { %x }
+}
+END
+for (['--save-state', 'none/end'], ['--output', 'none/end.npy']) {
+  my ($flag, $path) = ($_->[0], scratch($_->[1]));
+  gives(rly({in => "AB"}, 'stream', $prints, $flag, $path), 2, '',
+        qr/^error\[E0507\]: cannot write \Q$path\E: No such file or .*\n\z/,
+        "$flag to a path that cannot be written");
+}
+my $before = spew(scratch('before.st'), 'what was there');
+gives(rly({in => "A\0"}, 'stream', $prints, '--save-state', $before), 2,
+      "7\n7\n", qr/E0606.*zero/s, 'a step that fails');
+is(slurp($before), 'what was there', 'leaves the state that was saved before');
+is_deeply([glob "$before.*"], [], '... alone');
 misused(qr/E0506.*raw or as .npy/, 'an output in a file of several tensors',
         '--output', 'sum=' . scratch('o.npz'));
 my $failing = spew(scratch('failing.rly'), <<'END');

@@ -194,6 +194,7 @@ typedef struct Host {
   bool unwritten;            /* ... of it, that a file could not be written */
   char last_code[8]; /* of the last error that was reported; "" for none */
   int write_error;   /* errno of stdout (closed pipe, full disk); 0: none */
+  bool write_told;   /* that was reported already */
 } Host;
 
 /* Runs a command with a host of its own.  `work` returns the exit status, which

@@ -269,7 +269,7 @@ int host_finish(Host *h, int status) {
   if (lost && (status == EXIT_REFUSED || status == EXIT_LIMIT))
     status = EXIT_RUNTIME;
   if (status == EXIT_LIMIT && !h->said) fputs("rly: out of memory\n", stderr);
-  if (h->write_error) host_say_unwritten(h->write_error);
+  if (h->write_error && !h->write_told) host_say_unwritten(h->write_error);
   return status;
 }
 

@@ -95,6 +95,7 @@ static void count_odd(Sink *s, const Kind *k, const char *data, size_t n) {
 
 static int unwritable(Sink *s) {
   char message[512];
+  s->h->write_told |= s->stream == stdout;
   snprintf(message, sizeof message, "cannot write %s: %s", s->path,
            strerror(errno));
   rly_diagnostic_add(s->h->cx, "E0507", message);

@@ -135,6 +135,76 @@ static int find_examples(Plan *p) {
   return refuse(p, p->loss, "takes no examples");
 }
 
+#define DIGITS "0123456789"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
+/* `NAME=VALUE, ...` or nothing, in one line.  A value is of the characters of
+ * numbers and words: the text goes into a program, and is to be nothing else
+ * there. */
+static bool are_settings(const char *text) {
+  text += strspn(text, " ");
+  if (!*text) return true;
+  for (;;) {
+    size_t name = strspn(text, LETTERS DIGITS);
+    text += name;
+    text += strspn(text, " ");
+    if (!name || *text++ != '=') return false;
+    text += strspn(text, " ");
+    size_t value = strspn(text, LETTERS DIGITS ".+-");
+    text += value;
+    text += strspn(text, " ");
+    if (!value || !*text) return value > 0;
+    if (*text++ != ',') return false;
+    text += strspn(text, " ");
+  }
+}
+
+static bool is_own(const char *name) {
+  return *name == '@' && name[1] &&
+         !name[1 + strspn(name + 1, LETTERS DIGITS ".")];
+}
+
+void plan_put_weights(const Plan *p, const char *key, StrBuf *out) {
+  if (p->init) strbuf_addf(out, "@init(@subkey(%s, 0))", key);
+  else strbuf_addf(out, "@%s", p->param);
+}
+
+static void look_at_none(void *data, const Expr *e) {
+  (void)data;
+  (void)e;
+}
+
+/* Are there such functions, and do they take the weights and the settings?  A
+ * step of them is checked alone, in a line of its own, so that what is wrong is
+ * told of the flag and not of the program in which the step will stand.  What
+ * is wrong with the weights that program tells. */
+static int check_optimizer(Plan *p, const char *text) {
+  const Optimiser *o = optimiser_named(p->optimizer);
+  Diags *diags = p->p->ir->diags;
+  DiagsMark mark = diags_mark(diags);
+  const char *name = o ? o->name : p->optimizer + 1;
+  StrBuf step;
+  strbuf_init(&step, p->p->mem);
+  strbuf_add(&step, "{ let %w = ");
+  plan_put_weights(p, "random.threefry_key(0)", &step);
+  strbuf_addf(&step, ";\n@%s_step(@%s(%%w), %%w, %%w, %s%s%s) }", name,
+              o ? o->begin : name, o ? "rate=0.1f64" : "0.1f64",
+              *p->given ? ", " : "", p->given);
+  rly_status status =
+      program_look_at(p->p, strbuf_text(&step), step.len, look_at_none, NULL);
+  strbuf_done(&step);
+  const Diag *d = diags_at(diags, mark.count);
+  if (status != RLY_REFUSED || !d) {
+    host_report(p->t->h);
+    return exit_status(status);
+  }
+  bool flag = sources_place(p->p->ir->sources, d->span).line == 2;
+  const char *why = arena_strndup(&p->p->arena, d->message, strlen(d->message));
+  diags_return(diags, mark);
+  if (!why) return host_out_of_memory(p->t->h);
+  return flag ? host_usage(p->t->h, "--optimizer %s: %s", text, why) : 0;
+}
+
 /* `name(...)` is the name and what is said of it. */
 static int find_optimizer(Plan *p) {
   const char *text = p->cli->optimizer ? p->cli->optimizer : "adam";
@@ -148,8 +218,14 @@ static int find_optimizer(Plan *p) {
   if (!p->optimizer || !p->given) return host_out_of_memory(p->t->h);
   const Optimiser *o = optimiser_named(p->optimizer);
   p->lr = p->cli->lr > 0 ? p->cli->lr : o ? o->rate : 0.001;
-  if (*p->optimizer == '@' && closed) return 0;
-  if (o && closed) return 0;
+  if (closed && (o || is_own(p->optimizer))) {
+    if (!p->cli->optimizer) return 0;
+    if (are_settings(p->given)) return check_optimizer(p, text);
+    return host_usage(p->t->h,
+                      "--optimizer %s: settings are NAME=VALUE, with commas "
+                      "between them, and a value is a number, True or False",
+                      text);
+  }
   Suggestion near = suggestion_for(p->optimizer);
   StrBuf names;
   strbuf_init(&names, p->p->mem);

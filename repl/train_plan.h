@@ -42,6 +42,8 @@ const Optimiser *optimiser_named(const char *name);
 const Schedule *schedule_named(const char *name);
 /* An exit status after reporting that memory is out; 0: it is not. */
 int plan_if_out(const Plan *p);
+/* Writes the expression of the weights before the first step. */
+void plan_put_weights(const Plan *p, const char *key, StrBuf *out);
 /* Finds all of it; 0, or an exit status after reporting what is missing. */
 int plan_find(Plan *p);
 

@@ -120,10 +120,9 @@ static void put_state(Plan *p) {
   unsigned long long seed = p->cli->seed;
   strbuf_addf(out, "let @train.key = random.threefry_key(%llu%s);\n", seed,
               seed > INT64_MAX ? "u64" : "");
-  if (p->init)
-    strbuf_add(out,
-               "let @train.weights = ref(@init(@subkey(@train.key, 0)));\n");
-  else strbuf_addf(out, "let @train.weights = ref(@%s);\n", p->param);
+  strbuf_add(out, "let @train.weights = ref(");
+  plan_put_weights(p, "@train.key", out);
+  strbuf_add(out, ");\n");
   strbuf_addf(out,
               "let @train.optimiser = ref(@%s(ref_read(@train.weights)));\n",
               o ? o->begin : p->optimizer + 1);

@@ -600,9 +600,21 @@ for my $name (sort keys %refused) {
   my $file = spew(scratch('refused.rly'), $text);
   gives(rly('train', $file, '-o', scratch('refused')), 1, '', $why, $name);
 }
+sub at_flag { qr/^error\[E0506\]: --optimizer [^:]*: (?s:.*?)$_[0]/ }
 for (['--optimizer', 'adaam', qr/did you mean `adam`/],
      ['--optimizer', 'adam(beta1=2', qr/perhaps with/],
-     ['--optimizer', 'adam(momentum=1f)', qr/takes nothing named `momentum`/],
+     ['--optimizer', 'adam(momentum=1f)', at_flag('takes nothing named')],
+     (map { ['--optimizer', $_, at_flag('settings are NAME=VALUE')] }
+      'sgd(momentum="x)', 'sgd(momentum=")")', "sgd(momentum=0.9f64\n)",
+      'sgd(momentum=0.9f64) + 1)', 'sgd(momentum=0.9f64)); 7; @hd(Nil)',
+      'sgd(momentum=0.9f64 // x)', 'sgd(momentum=%w)', 'sgd(0.9f64)', 'sgd(,)',
+      'sgd(momentum=)', 'sgd(momentum=0.9f64,)', '@mine(1)'),
+     ['--optimizer', 'sgd(momentum=1)', at_flag('.*not int32')],
+     ['--optimizer', 'sgd(momentum=True)', at_flag('.*bool')],
+     ['--optimizer', 'sgd(momentum=mine)', at_flag('.*`mine`')],
+     ['--optimizer', '@mane', at_flag('there is no global `\@mane')],
+     ['--optimizer', '@mine 1', qr/perhaps with/],
+     ['--optimizer', '@', qr/perhaps with/],
      ['--schedule', 'linear', qr/constant, cosine, one-cycle/],
      ['--epochs', 900_000_000, qr/8 steps .*: --epochs 268435455 is the most$/],
      ['--epochs', 2 ** 40, qr/a whole number from 1 to 1000000000/],

@@ -830,6 +830,7 @@ fuzz-grad: all $(differ) ## derivatives of N functions, checked in two ways
 
 kinks:          ## what PyTorch has at kinks, for the tests of gradients
 	@python3 tests/gradient/kinks.py > tests/gradient/kinks.rly
+	@python3 tests/gradient/sample.py > tests/gradient/sample.rly
 
 fuzz-passes: $(differ) ## what passes make of such programs, drawn by the seed
 	@$(differ) --ways 1 --count $(N) --seed $(SEED) --size $(SIZE)

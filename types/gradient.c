@@ -349,8 +349,10 @@ static const Expr *put_attrs(Making *m, const Expr *body) {
  *                        each field of operand %x
  *   put(%x, i, E, F...)  the tuple %x, E in the place of field i, then F...
  *   first(%g)            %g, or its first field where it is a tuple
- *   wide(%g)             %g, as float32 where it is of narrower floats
+ *   wide(%g)             %g, as float32 where it is of narrower floats or of
+ *                        integers
  *   narrow(E, %x)        E, as %x's dtype where that is of narrower floats
+ *   number($list, i)     number i of a list that is repeated to be long enough
  *   diagonals($equation, i)
  *                        a number that tells the letters that stand twice in
  *                        operand i's term
@@ -470,6 +472,18 @@ static const Expr *put_diagonals(Making *m, const Expr *e) {
   return t ? expr_const(m->arena, e->span, t) : NULL;
 }
 
+/* number($list, i): item(), where no attribute stands. */
+static const Expr *put_number(Making *m, const Expr *e) {
+  const Name *name = e->count == 2 ? variable(e->args[0]) : NULL;
+  int at = name ? bound_attr(m, name) : -1;
+  if (at < 0) return NULL;
+  const AttrExpr *x = put_item(m, at, e);
+  if (x->kind == AX_EXPR) return x->expr;
+  struct Tensor *t =
+      program_scalar(m->p, DT_INT32, (Value){.i32 = (int32_t)x->integer});
+  return t ? expr_const(m->arena, e->span, t) : NULL;
+}
+
 static const Expr *put_first(Making *m, const Expr *e) {
   const Type *t = e->count == 1 ? type_of(m, e->args[0]) : NULL;
   if (!t) return NULL;
@@ -477,15 +491,18 @@ static const Expr *put_first(Making *m, const Expr *e) {
                              : e->args[0];
 }
 
-/* wide(%g) and narrow(E, %x): the first argument, or cast_like of it. */
+/* wide(%g) and narrow(E, %x): the first argument, or cast_like of it.  Integers
+ * have no width of floats: they become float32 alone. */
 static const Expr *put_width(Making *m, const Expr *e) {
   const Type *t = e->count ? type_of(m, e->args[e->count - 1]) : NULL;
   if (!t || t->kind != TY_TENSOR) return NULL;
   DType dtype = (DType)t->dtype;
-  if (!dtype_is_float(dtype) || dtype_size(dtype) >= dtype_size(DT_FLOAT32))
+  bool widens = e->count == 1;
+  if (dtype_is_float(dtype) ? dtype_size(dtype) >= dtype_size(DT_FLOAT32)
+                            : !widens)
     return e->args[0];
-  struct Tensor *like = program_scalar(m->p, e->count == 1 ? DT_FLOAT32 : dtype,
-                                       (Value){.bits = 0});
+  struct Tensor *like =
+      program_scalar(m->p, widens ? DT_FLOAT32 : dtype, (Value){.bits = 0});
   Expr *cast = expr_new(m->arena, EX_IDENT, e->span);
   const Expr **args = ARENA_ARRAY(m->arena, const Expr *, 2);
   if (!like || !args) return NULL;
@@ -552,6 +569,7 @@ static const Expr *expanded(Making *m, const Expr *e) {
   if (calls(e, "each")) return put_each(m, e);
   if (calls(e, "put")) return put_put(m, e);
   if (calls(e, "diagonals")) return put_diagonals(m, e);
+  if (calls(e, "number")) return put_number(m, e);
   if (calls(e, "wide") || calls(e, "narrow")) return put_width(m, e);
   return calls(e, "first") ? put_first(m, e) : NULL;
 }

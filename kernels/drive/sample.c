@@ -72,6 +72,11 @@ typedef struct RoiPlan {
   bool max;
 } RoiPlan;
 
+typedef struct Crop {
+  bool nearest;
+  bool wide; /* coordinates are computed in double, as boxes of doubles are */
+} Crop;
+
 typedef struct GridSample {
   Tensor grid; /* (N, 2 or 3, D, H, W) */
   int spatial;
@@ -88,6 +93,18 @@ typedef struct Deform {
 } Deform;
 
 /* --- Computing ----------------------------------------------------------- */
+
+/* Coordinate o of n of a crop between two ends, which are parts of the length;
+ * a single coordinate lies in the middle.  In the type of the boxes. */
+#define CROP_AT(ID, T)                                              \
+  static T ID(T from, T to, int64_t o, int64_t n, int64_t length) { \
+    T last = (T)(length - 1);                                       \
+    if (n == 1) return (from + to) / 2 * last;                      \
+    return from * last + (to - from) * last / (T)(n - 1) * (T)o;    \
+  }
+CROP_AT(crop_at_f32, float)
+CROP_AT(crop_at_f64, double)
+#undef CROP_AT
 
 #define FLOATS_ALONE
 #define BODY "kernels/drive/sample_body.h"
@@ -119,6 +136,9 @@ bool kernel_crop_and_resize(OpCall *call) {
     if (image < 0 || image >= s.data.shape[0])
       return image_fault(call, (double)image, s.data.shape[0]);
   }
+  Crop plan = {attr_word(call->attrs, ATTR_method) == CROP_NEAREST,
+               dtype_in(call->args[1]->dtype) == IN_F64};
+  s.plan = &plan;
   s.element = is_wide(x, call->outs[0]) ? crop_f64 : crop_f32;
   return sampling_run(call, &s, NANOSECONDS);
 }

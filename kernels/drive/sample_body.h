@@ -68,19 +68,17 @@ static FN(Taps) FN(two)(C x, int64_t length) {
       .weight = {1 - part, part}};
 }
 
-/* --- image.crop_and_resize ------------------------------------------------
- * Coordinates are computed in float32. */
+/* --- image.crop_and_resize ------------------------------------------------ */
 
-/* Coordinate o of n between two ends, which are parts of the length; a single
- * coordinate lies in the middle.  False when it is outside of the image, or
- * NaN. */
-static bool FN(crop_taps)(float from, float to, int64_t o, int64_t n,
-                          int64_t length, bool nearest, FN(Taps) * t) {
-  float last = (float)(length - 1);
-  float x = (from + to) / 2 * last;
-  if (n > 1) x = from * last + (to - from) * last / (float)(n - 1) * (float)o;
-  if (!(x >= 0 && x <= last)) return false;
-  *t = nearest ? FN(one)((int64_t)roundf(x)) : FN(two)((C)x, length);
+/* Coordinate o of n along an axis of a box.  False when it is outside of the
+ * image, or NaN. */
+static bool FN(crop_taps)(const Crop *p, double from, double to, int64_t o,
+                          int64_t n, int64_t length, FN(Taps) * t) {
+  double x = p->wide
+                 ? crop_at_f64(from, to, o, n, length)
+                 : (double)crop_at_f32((float)from, (float)to, o, n, length);
+  if (!(x >= 0 && x <= (double)(length - 1))) return false;
+  *t = p->nearest ? FN(one)((int64_t)round(x)) : FN(two)((C)x, length);
   return true;
 }
 
@@ -88,16 +86,13 @@ static bool FN(crop_taps)(float from, float to, int64_t o, int64_t n,
 static void FN(crop)(const Sampling *s, const int64_t index[5], char *to) {
   const Attrs *a = s->call->attrs;
   const Tensor *boxes = s->call->args[1], *images = s->call->args[2];
-  bool nearest = attr_word(a, ATTR_method) == CROP_NEAREST;
+  const Crop *p = s->plan;
   FN(Taps) taps[SPATIAL_MAX] = {FN(one)(0)};
-  float box[4];
-  for (int i = 0; i < 4; i++)
-    box[i] = (float)f64_at(boxes, (int64_t[]){index[0], i});
+  double box[4];
+  for (int i = 0; i < 4; i++) box[i] = f64_at(boxes, (int64_t[]){index[0], i});
   const int64_t *n = s->out.shape, *length = s->data.shape;
-  if (!FN(crop_taps)(box[0], box[2], index[3], n[3], length[3], nearest,
-                     &taps[1]) ||
-      !FN(crop_taps)(box[1], box[3], index[4], n[4], length[4], nearest,
-                     &taps[2])) {
+  if (!FN(crop_taps)(p, box[0], box[2], index[3], n[3], length[3], &taps[1]) ||
+      !FN(crop_taps)(p, box[1], box[3], index[4], n[4], length[4], &taps[2])) {
     FN(put)(s, (C)attr_real(a, ATTR_extrapolation_value), to);
     return;
   }

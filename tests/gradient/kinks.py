@@ -5,14 +5,12 @@
 
 A kink is a point where the derivative from the left is not that from the right,
 or where a formula meets 0 * inf.  Each row below says a function in the
-language and in PyTorch, and inputs at its kinks.  What PyTorch's autograd gives
-for the sum of the results, weighed by 1, 2, 3, ..., is what the tests expect.
-Needs PyTorch (Debian: python3-torch); the tests themselves do not.
+language and in PyTorch, and inputs at its kinks (torch_rows.py).
 """
 import torch
 import torch.nn.functional as F
 
-INF, NAN = float("inf"), float("nan")
+from torch_rows import INF, NAN, write
 
 # What it is; the function here; the function there; the inputs.
 ROWS = [
@@ -123,6 +121,17 @@ ROWS = [
      "coordinate_transformation_mode=\"asymmetric\", "
      "rounding_method=\"floor\")",
      lambda x: F.interpolate(x, size=2, mode="nearest"), [[[[1, 2, 3, 4]]]]),
+    ("a grid's points at elements and at the borders",
+     "image.grid_sample(%x, %y)",
+     lambda x, y: F.grid_sample(x, y.permute(0, 2, 3, 1), align_corners=True),
+     [[[[[1, 2, 4], [3, 7, 5]]]],
+      [[[[0, -1, 1, 1]], [[-1, 1, 1, 0]]]]]),
+    ("a grid's points beyond the border",
+     "image.grid_sample(%x, %y, padding_mode=\"border\")",
+     lambda x, y: F.grid_sample(x, y.permute(0, 2, 3, 1), align_corners=True,
+                                padding_mode="border"),
+     [[[[[1, 2, 4], [3, 7, 5]]]],
+      [[[[0.5, -1.5, 1]], [[-1, 0.5, 2]]]]]),
     ("indices that repeat", "take(%x, [1, 1, 0])",
      lambda x: torch.take(x, torch.tensor([1, 1, 0])), [[1, 2, 3]]),
     ("the entropy of a certain thing",
@@ -131,52 +140,4 @@ ROWS = [
 ]
 
 
-def number(v):
-    if v != v:
-        return "nan"
-    if v in (INF, -INF):
-        return "-inf" if v < 0 else "inf"
-    return repr(float(v))
-
-
-def written(v, suffix):
-    """Nested lists as text; literals of the language have a suffix."""
-    if isinstance(v, list):
-        return "[" + ", ".join(written(e, suffix) for e in v) + "]"
-    text = number(v)
-    return text + suffix if suffix else text
-
-
-def shape_of(t):
-    dims = ", ".join(str(n) for n in t.shape)
-    return f"Tensor[({dims}), float64]" if t.dim() else "float64"
-
-
-def expected(t):
-    if t.dim() == 0:
-        return number(float(t)) + "f64"
-    return f"{shape_of(t)} {written(t.tolist(), '')}"
-
-
-def row(name, here, there, inputs):
-    tensors = [torch.tensor(v, dtype=torch.float64, requires_grad=True)
-               for v in inputs]
-    y = there(*tensors)
-    weights = torch.arange(1, y.numel() + 1, dtype=torch.float64)
-    weights = weights.reshape(y.shape)
-    y.backward(weights)
-    params = ", ".join(f"%{n}: {shape_of(t)}"
-                       for n, t in zip("xy", tensors))
-    given = ", ".join(written(t.tolist(), "f64") for t in tensors)
-    seed = written(weights.tolist(), "f64")
-    parts = ", ".join(expected(t.grad) for t in tensors)
-    comma = "," if len(tensors) == 1 else ""
-    return (f"// {name[0].upper()}{name[1:]}.\n"
-            f"vjp(fn ({params}) {{ {here} }}, {given}).1({seed});\n"
-            f"// expect ~1e-12: ({parts}{comma})\n")
-
-
-version = torch.__version__.split("a")[0]
-print(f"""// Derivatives at kinks: the values are those of PyTorch {version}, which
-// tests/gradient/kinks.py asked for them.  Change that program, not this file.
-""" + "".join(row(*r) for r in ROWS), end="")
+write("Derivatives at kinks", "kinks.py", ROWS)

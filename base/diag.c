@@ -181,7 +181,13 @@ void diag_note(Diag *d, Span span, const char *format, ...) {
   va_start(args, format);
   const char *message = diag_text(d, format, args);
   va_end(args);
-  VEC_PUSH(&d->notes, (DiagNote){span, message});
+  VEC_PUSH(&d->notes, (DiagNote){span, message, false});
+}
+
+void diag_drawing(Diag *d, const char *lines) {
+  size_t before = d->notes.len;
+  diag_note(d, SPAN_NONE, "%s", lines);
+  if (d->notes.len > before) d->notes.data[before].drawn = true;
 }
 
 /* --- The call trace ------------------------------------------------------ */

@@ -29,6 +29,7 @@ typedef enum DiagCode {
 typedef struct DiagNote {
   Span span; /* may be SPAN_NONE */
   const char *message;
+  bool drawn; /* its lines are kept: marks stand below words */
 } DiagNote;
 
 /* One line of a run-time error's call trace, innermost first.  Recursion makes
@@ -119,6 +120,9 @@ void diag_caption(Diag *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void diag_note(Diag *d, Span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A note without a place, in lines that are laid out; all other texts of a
+ * diagnostic are shown in one line, whatever they quote. */
+void diag_drawing(Diag *d, const char *lines);
 void diag_hint(Diag *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Puts words before the message, such as a condition on which it holds. */

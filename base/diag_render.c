@@ -1,7 +1,11 @@
 /* Diagnostics as text with source lines and carets, and as JSON.  Both forms
- * are contracts of the command line.  The source text is not trusted: control
- * characters and invalid bytes are shown as U+FFFD, and the marks below a line
- * are placed by display width.
+ * are contracts of the command line.
+ *
+ * No text that goes into a diagnostic is trusted.  Messages, labels and paths
+ * may quote names from files: they are put in one line, controls escaped, so
+ * that no message has to quote what it tells of.  In a source line, controls
+ * and invalid bytes are shown as U+FFFD, one column each, since the marks below
+ * a line are placed by display width.
  *
  * What a diagnostic looks like:
  *
@@ -28,15 +32,21 @@ enum {
 
 /* --- Text ---------------------------------------------------------------- */
 
-/* Adds text that is safe to send to a terminal. */
-static void add_visible(StrBuf *out, const char *text, size_t len) {
+/* Adds part of a source line. */
+static void add_source(StrBuf *out, const char *text, size_t len) {
   for (size_t i = 0, size; i < len; i += size) {
     uint32_t c = utf8_decode(text + i, len - i, &size);
-    bool control = (c < 0x20 && c != '\n') || (c >= 0x7F && c < 0xA0);
     if (c == '\t') strbuf_add_char(out, ' ');
-    else if (control || c == UTF8_INVALID) strbuf_add(out, UTF8_REPLACEMENT);
+    else if (c == UTF8_INVALID || utf8_is_obeyed(c))
+      strbuf_add(out, UTF8_REPLACEMENT);
     else strbuf_add_len(out, text + i, size);
   }
+}
+
+/* `path:line:column`. */
+static void add_place(StrBuf *out, const SourceOrigin *o) {
+  strbuf_add_visible(out, o->path, strlen(o->path));
+  strbuf_addf(out, ":%u:%u", o->line, o->column);
 }
 
 /* Where the lines of a text stand: they end before column `most` (0: nowhere),
@@ -47,13 +57,12 @@ typedef struct Margins {
   size_t indent;
 } Margins;
 
-/* Adds a text, of which `at` columns of the line are taken, and a newline.
- * Lines are broken between words.  The text may quote a file, so it is as
- * untrusted as the source. */
+/* Adds a visible text, of which `at` columns of the line are taken, and a
+ * newline.  Lines are broken between words. */
 static void add_words(StrBuf *out, size_t at, Margins m, const char *text) {
   size_t start = strlen(m.lead) + m.indent;
   for (bool first = true; *text; first = false) {
-    size_t blanks = strspn(text, " "), n = strcspn(text + blanks, " \n");
+    size_t blanks = strspn(text, " "), n = strcspn(text + blanks, " ");
     size_t width = utf8_width(text + blanks, n);
     if (m.most && !first && at + blanks + width > m.most) {
       strbuf_addf(out, "\n%s", m.lead);
@@ -63,12 +72,9 @@ static void add_words(StrBuf *out, size_t at, Margins m, const char *text) {
       strbuf_add_repeat(out, ' ', blanks);
       at += blanks;
     }
-    add_visible(out, text + blanks, n);
+    strbuf_add_len(out, text + blanks, n);
     text += blanks + n;
     at += width;
-    if (*text != '\n') continue;
-    strbuf_add_char(out, *text++);
-    at = 0;
   }
   strbuf_add_char(out, '\n');
 }
@@ -76,8 +82,13 @@ static void add_words(StrBuf *out, size_t at, Margins m, const char *text) {
 /* A line of the message's own: what it is, and its text. */
 static void add_message(StrBuf *out, DiagLook look, size_t at,
                         const char *before, const char *text) {
+  StrBuf shown;
+  strbuf_init(&shown, out->mem);
+  strbuf_add_visible(&shown, text, strlen(text));
   strbuf_add(out, before);
-  add_words(out, at + strlen(before), (Margins){look.columns, "    ", 0}, text);
+  add_words(out, at + strlen(before), (Margins){look.columns, "    ", 0},
+            strbuf_text(&shown));
+  strbuf_done(&shown);
 }
 
 /* --- Part of a source line ------------------------------------------------ */
@@ -163,7 +174,7 @@ static void add_excerpt(StrBuf *out, const Excerpt *e) {
   strbuf_addf(out, "%*u |", GUTTER, e->number);
   if (e->to > e->from) strbuf_add_char(out, ' ');
   if (e->from > 0) strbuf_add(out, "...");
-  add_visible(out, e->line + e->from, e->to - e->from);
+  add_source(out, e->line + e->from, e->to - e->from);
   strbuf_add(out, e->to < e->len ? "...\n" : "\n");
 }
 
@@ -206,7 +217,11 @@ static Marks take_row(Marks *from) {
  * stands below, as far right as it fits. */
 static void add_label(StrBuf *out, DiagLook look, const char *lead, size_t at,
                       const char *gap, const char *label) {
-  size_t gutter = strlen(lead), width = utf8_width(label, strlen(label));
+  StrBuf shown;
+  strbuf_init(&shown, out->mem);
+  strbuf_add_visible(&shown, label, strlen(label));
+  size_t gutter = strlen(lead);
+  size_t width = utf8_width(strbuf_text(&shown), shown.len);
   size_t room = max_size(look.columns, LEAST) - gutter;
   if (look.columns && at + width > room && at + LABEL_LEAST > room) {
     at = width < room ? room - width : 0;
@@ -216,7 +231,8 @@ static void add_label(StrBuf *out, DiagLook look, const char *lead, size_t at,
     strbuf_add(out, gap);
   }
   Margins m = {look.columns, lead, at};
-  add_words(out, gutter + at, m, label);
+  add_words(out, gutter + at, m, strbuf_text(&shown));
+  strbuf_done(&shown);
 }
 
 /* A row of marks.  The last one's label stands after it, the others' below,
@@ -285,7 +301,10 @@ static void render_head(const Diag *d, SourceMap *sources, DiagLook look,
                         StrBuf *out) {
   SourceOrigin o = sources_named(sources, d->span);
   size_t start = out->len;
-  if (o.path) strbuf_addf(out, "%s:%u:%u: ", o.path, o.line, o.column);
+  if (o.path) {
+    add_place(out, &o);
+    strbuf_add(out, ": ");
+  }
   const char *on = d->severity == SEV_WARNING ? "\033[1;35m" : "\033[1;31m";
   const char *text = strbuf_text(out);
   size_t at = utf8_width(text + start, out->len - start);
@@ -322,7 +341,22 @@ static void render_shared(const Diag *d, SourceMap *sources, DiagLook look,
 /* Says that the line which is shown is not one of the file's. */
 static void render_made(SourceMap *sources, Span span, StrBuf *out) {
   SourceFile *f = sources_file(sources, span);
-  if (f->made) strbuf_addf(out, "  in the text of %s:\n", f->path);
+  if (!f->made) return;
+  strbuf_add(out, "  in the text of ");
+  strbuf_add_visible(out, f->path, strlen(f->path));
+  strbuf_add(out, ":\n");
+}
+
+/* Not broken between words: the marks would no longer stand below theirs. */
+static void add_drawing(StrBuf *out, const char *lines) {
+  const char *before = "  note: ";
+  for (size_t n; *lines; lines += n + (lines[n] == '\n')) {
+    n = strcspn(lines, "\n");
+    strbuf_add(out, before);
+    strbuf_add_visible(out, lines, n);
+    strbuf_add_char(out, '\n');
+    before = "";
+  }
 }
 
 static void render_note(const Diag *d, size_t i, SourceMap *sources,
@@ -330,13 +364,16 @@ static void render_note(const Diag *d, size_t i, SourceMap *sources,
   const DiagNote *note = &d->notes.data[i];
   SourceFile *f = sources_file(sources, note->span);
   if (!f) {
-    add_message(out, look, 0, "  note: ", note->message);
+    if (note->drawn) add_drawing(out, note->message);
+    else add_message(out, look, 0, "  note: ", note->message);
     return;
   }
   Place p = sources_place(sources, note->span);
   if (f != sources_file(sources, d->span)) {
     SourceOrigin o = sources_named(sources, note->span);
-    strbuf_addf(out, "  %s:%u:%u:\n", o.path, o.line, o.column);
+    strbuf_add(out, "  ");
+    add_place(out, &o);
+    strbuf_add(out, ":\n");
     render_made(sources, note->span, out);
   }
   Mark mark = mark_of(f, p.line, note->span, '-', note->message);
@@ -356,8 +393,12 @@ static void render_place(const Diag *d, SourceMap *sources, DiagLook look,
 static void render_frame(const DiagFrame *frame, SourceMap *sources,
                          StrBuf *out) {
   SourceOrigin o = sources_named(sources, frame->span);
-  strbuf_addf(out, "  in %s", frame->function);
-  if (o.path) strbuf_addf(out, " at %s:%u:%u", o.path, o.line, o.column);
+  strbuf_add(out, "  in ");
+  strbuf_add_visible(out, frame->function, strlen(frame->function));
+  if (o.path) {
+    strbuf_add(out, " at ");
+    add_place(out, &o);
+  }
   strbuf_add_char(out, '\n');
 }
 

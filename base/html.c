@@ -3,13 +3,9 @@
 
 #include "base/utf8.h"
 
-/* U+202A to U+202E and U+2066 to U+2069 change the order in which the text
- * after them is shown (CVE-2021-42574). */
 static bool is_hidden(uint32_t c) {
-  bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F ||
-                 (c >= 0x80 && c < 0xA0);
-  bool bidi = (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-  return control || bidi || c == UTF8_INVALID;
+  bool blank = c == '\n' || c == '\t';
+  return (utf8_is_obeyed(c) && !blank) || c == UTF8_INVALID;
 }
 
 void html_add(StrBuf *out, const char *text, size_t len) {

@@ -76,14 +76,27 @@ static char short_escape(uint32_t c) {
   return c < sizeof letters ? letters[c] : 0;
 }
 
+static void add_escape(StrBuf *b, uint32_t c) {
+  char letter = short_escape(c);
+  if (letter) strbuf_addf(b, "\\%c", letter);
+  else strbuf_addf(b, "\\u%04x", (unsigned)c);
+}
+
 /* The text may hold NULs and invalid bytes; what comes out is ASCII but for
  * valid code points beyond it. */
 void strbuf_add_escaped(StrBuf *b, const char *text, size_t len) {
   for (size_t i = 0, size; i < len; i += size) {
     uint32_t c = utf8_decode(text + i, len - i, &size);
-    char letter = short_escape(c);
-    if (letter) strbuf_addf(b, "\\%c", letter);
-    else if (c < 0x20 || c == 0x7F) strbuf_addf(b, "\\u%04x", (unsigned)c);
+    if (short_escape(c) || utf8_is_obeyed(c)) add_escape(b, c);
+    else if (c == UTF8_INVALID) strbuf_add(b, UTF8_REPLACEMENT);
+    else strbuf_add_len(b, text + i, size);
+  }
+}
+
+void strbuf_add_visible(StrBuf *b, const char *text, size_t len) {
+  for (size_t i = 0, size; i < len; i += size) {
+    uint32_t c = utf8_decode(text + i, len - i, &size);
+    if (utf8_is_obeyed(c)) add_escape(b, c);
     else if (c == UTF8_INVALID) strbuf_add(b, UTF8_REPLACEMENT);
     else strbuf_add_len(b, text + i, size);
   }

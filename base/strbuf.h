@@ -25,8 +25,13 @@ void strbuf_add_line(StrBuf *b, const char *text);
 /* Adds the code point in UTF-8, or U+FFFD when it is not a valid one. */
 void strbuf_add_code_point(StrBuf *b, int64_t c);
 /* Adds `text` as the inside of a JSON or C string: quotes, backslashes and
- * control characters escaped; invalid UTF-8 becomes U+FFFD. */
+ * what a terminal would obey are escaped; invalid UTF-8 becomes U+FFFD. */
 void strbuf_add_escaped(StrBuf *b, const char *text, size_t len);
+
+/* Adds `text` in one line that is safe to send to a terminal: what would be
+ * obeyed is escaped as in a string, invalid UTF-8 becomes U+FFFD.  Quotes and
+ * backslashes stay, so a text without controls stays as it is. */
+void strbuf_add_visible(StrBuf *b, const char *text, size_t len);
 
 /* The text so far; "" when nothing was written.  Valid until the next write. */
 const char *strbuf_text(const StrBuf *b);

@@ -107,10 +107,10 @@ static void make_locale(void) {
   utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Controls and invalid bytes, which are shown as U+FFFD, have no width of
- * their own: they count as 1. */
+/* What is obeyed and invalid bytes, which are shown as U+FFFD, count as 1. */
 static size_t code_point_width(uint32_t c) {
-  int width = c == UTF8_INVALID ? 1 : wcwidth((wchar_t)c);
+  bool hidden = c == UTF8_INVALID || utf8_is_obeyed(c);
+  int width = hidden ? 1 : wcwidth((wchar_t)c);
   return width < 0 ? 1 : (size_t)width;
 }
 

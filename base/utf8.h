@@ -16,6 +16,15 @@
  * length in bytes, 1 when invalid. */
 uint32_t utf8_decode(const char *text, size_t len, size_t *size);
 
+/* Does a terminal or a browser obey the code point instead of showing it?  So
+ * do the controls, line ends and tabs among them, and what changes the order
+ * in which text is shown (CVE-2021-42574). */
+static inline bool utf8_is_obeyed(uint32_t c) {
+  bool control = c < 0x20 || (c >= 0x7F && c < 0xA0);
+  bool order = (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+  return control || order;
+}
+
 /* Is the byte one of a character after its first? */
 static inline bool utf8_continues(char c) { return (c & 0xC0) == 0x80; }
 /* Where the character begins that has a byte at `at`, and where the first one

@@ -9,15 +9,15 @@
 
 /* --- Messages ------------------------------------------------------------- */
 
-/* Names in a file may hold anything. */
+/* Names in a file may hold anything, and be long. */
 const char *shown(Import *im, const char *text) {
-  size_t len = strnlen(text, 80);
-  char *copy = arena_strndup(im->arena, text, len);
-  for (char *p = copy; p && *p; p++)
-    if ((unsigned char)*p < ' ' || *p == 127) *p = '?';
-  /* Bytes that are no UTF-8, or a character that is cut in two. */
-  for (size_t at = 0; copy && (at += utf8_check(copy + at, len - at)) < len;)
-    copy[at] = '?';
+  enum { SHOWN = 80 };
+  size_t len = strnlen(text, SHOWN + 1);
+  StrBuf out;
+  strbuf_init(&out, im->mem);
+  strbuf_add_visible(&out, text, len > SHOWN ? utf8_begin(text, SHOWN) : len);
+  const char *copy = arena_strndup(im->arena, strbuf_text(&out), out.len);
+  strbuf_done(&out);
   return copy ? copy : "";
 }
 

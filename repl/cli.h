@@ -239,6 +239,9 @@ int host_usage(Host *h, const char *format, ...)
 /* Reports that a file or folder cannot be written; EXIT_RUNTIME. */
 int host_unwritable(Host *h, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Says what is no diagnostic on stderr, in one line that is as safe to send to
+ * a terminal as one. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The whole of stdin, owned; NULL after reporting. */
 char *host_stdin(Host *h, size_t *len);
 /* Adds a file's text; `-` is stdin. */

@@ -118,9 +118,9 @@ static void offer_name(void *nearest, const char *name) {
 static void say_unknown(rly_program *p, const char *name) {
   Nearest n = {.near = suggestion_for(name)};
   rly_program_each_name(p, offer_name, &n);
-  fprintf(stderr, "nothing is called `%s` here", name);
-  if (*n.best) fprintf(stderr, "; did you mean `%s`?", n.best);
-  fputc('\n', stderr);
+  if (*n.best)
+    complain("nothing is called `%s` here; did you mean `%s`?", name, n.best);
+  else complain("nothing is called `%s` here", name);
 }
 
 /* --- Commands ------------------------------------------------------------ */

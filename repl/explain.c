@@ -160,8 +160,8 @@ bool explain(const char *word) {
     return true;
   }
   if (!strpbrk(word, "0123456789") && explain_word(word)) return true;
-  fprintf(stderr, "rly: no diagnostic `%s`; did you mean %.*s?\n", word,
-          CODE_LEN, nearest_section(code));
+  complain("rly: no diagnostic `%s`; did you mean %.*s?", word, CODE_LEN,
+           nearest_section(code));
   return false;
 }
 

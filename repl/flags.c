@@ -320,7 +320,7 @@ static const Flag *find_flag(int command, const char *word,
 }
 
 static bool usage(const char *command, const char *problem, const char *word) {
-  fprintf(stderr, "rly: %s `%s`; see `rly help %s`\n", problem, word, command);
+  complain("rly: %s `%s`; see `rly help %s`", problem, word, command);
   return false;
 }
 
@@ -330,8 +330,7 @@ static bool unknown_flag(int command, const char *name, const char *word) {
   for (int i = 0; i < FLAG_COUNT; i++)
     if (flags[i].commands & command) suggestion_offer(&near, flags[i].text);
   if (!near.best) return usage(name, "unknown flag", word);
-  fprintf(stderr, "rly: unknown flag `%s`; did you mean `%s`?\n", word,
-          near.best);
+  complain("rly: unknown flag `%s`; did you mean `%s`?", word, near.best);
   return false;
 }
 
@@ -389,7 +388,7 @@ static bool parse_flag(int command, const char *name, int argc, char **argv,
   fprintf(stderr, "rly: `%s` takes ", f->text);
   if (takes[f->kind]) fputs(takes[f->kind], stderr);
   else print_words(stderr, f->value);
-  fprintf(stderr, ", not `%s`\n", value);
+  complain(", not `%s`", value);
   return false;
 }
 

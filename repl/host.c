@@ -290,6 +290,26 @@ int host_run(const Cli *cli, int (*work)(Host *h)) {
   return status;
 }
 
+/* --- Messages ------------------------------------------------------------ */
+
+/* Commands complain before they have a context: the memory is their own. */
+void complain(const char *format, ...) {
+  Mem mem;
+  StrBuf text, line;
+  if (!mem_init(&mem, SIZE_MAX)) return;
+  strbuf_init(&text, &mem);
+  strbuf_init(&line, &mem);
+  va_list args;
+  va_start(args, format);
+  strbuf_addv(&text, format, args);
+  va_end(args);
+  strbuf_add_visible(&line, strbuf_text(&text), text.len);
+  fprintf(stderr, "%s\n", strbuf_text(&line));
+  strbuf_done(&text);
+  strbuf_done(&line);
+  mem_done(&mem);
+}
+
 /* --- Diagnostics -------------------------------------------------------- */
 
 int exit_status(rly_status status) {

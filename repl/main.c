@@ -52,9 +52,8 @@ static const char *near_command(const char *word) {
 
 static void say_no_command(const char *word) {
   const char *near = near_command(word);
-  fprintf(stderr, "rly: no command `%s`", word);
-  if (near) fprintf(stderr, "; did you mean `%s`?", near);
-  fputc('\n', stderr);
+  if (near) complain("rly: no command `%s`; did you mean `%s`?", word, near);
+  else complain("rly: no command `%s`", word);
 }
 
 /* --- Help --------------------------------------------------------------- */
@@ -166,10 +165,7 @@ static int run_command(const rly_stack *stack, const Command *c, bool named,
 static bool choose_instruction_set(void) {
   const char *isa = getenv("RLY_ISA");
   if (!isa || !*isa || rly_instruction_set(isa)) return true;
-  fprintf(stderr,
-          "rly: RLY_ISA=%s: this machine has no such instruction "
-          "set\n",
-          isa);
+  complain("rly: RLY_ISA=%s: this machine has no such instruction set", isa);
   return false;
 }
 

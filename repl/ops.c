@@ -24,16 +24,17 @@ static const OpInfo *operator_ending_in(const char *name) {
 static void report_unknown(const char *name) {
   const char *why = op_refused(name);
   if (why) {
-    fprintf(stderr, "rly: Relay's operator `%s` is not here: %s\n", name, why);
+    complain("rly: Relay's operator `%s` is not here: %s", name, why);
     return;
   }
-  fprintf(stderr, "rly: no operator `%s`", name);
   Suggestion near = suggestion_for(name);
   for (int i = 0; i < OP_COUNT; i++) suggestion_offer(&near, op_info(i)->name);
   if (*name == '@' || *name == '%')
-    fputs("; at the prompt, :info tells of definitions", stderr);
-  else if (near.best) fprintf(stderr, "; did you mean `%s`?", near.best);
-  fputc('\n', stderr);
+    complain("rly: no operator `%s`; at the prompt, :info tells of definitions",
+             name);
+  else if (near.best)
+    complain("rly: no operator `%s`; did you mean `%s`?", name, near.best);
+  else complain("rly: no operator `%s`", name);
 }
 
 const OpInfo *ops_find(const char *name) {
@@ -80,7 +81,7 @@ static int list_where(bool (*fits)(const char *name, const char *part),
 
 bool ops_list(const char *part) {
   if (list_where(begins, part) || list_where(has, part)) return true;
-  fprintf(stderr, "rly: no operator's name has `%s` in it\n", part);
+  complain("rly: no operator's name has `%s` in it", part);
   return false;
 }
 
@@ -208,7 +209,7 @@ static int list_own(Host *h) {
     for (Unit *u = h->program->ir->units; u; u = u->next)
       if (!u->source->library)
         found += put_own_of(h, u, word ? word + (*word == '@') : NULL, &out);
-    if (!found && word) fprintf(stderr, "rly: no plugin has `%s`\n", word);
+    if (!found && word) complain("rly: no plugin has `%s`", word);
   }
   if (cli->json) strbuf_add(&out, "]\n");
   if (found && !mem_exhausted(out.mem))

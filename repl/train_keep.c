@@ -192,11 +192,10 @@ static void leave_out(Training *t, int64_t before) {
   rly_context *cx = t->h->cx;
   rly_diagnostic d = {.message = ""};
   rly_diagnostic_get(cx, rly_diagnostic_count(cx) - 1, &d);
-  fprintf(stderr, "rly: %s; ", d.message);
-  if (before < 0) fputs("there is no state before it\n", stderr);
+  if (before < 0) complain("rly: %s; there is no state before it", d.message);
   else
-    fprintf(stderr, "the state of step %lld is taken instead\n",
-            (long long)before);
+    complain("rly: %s; the state of step %lld is taken instead", d.message,
+             (long long)before);
   rly_diagnostics_clear(cx);
 }
 

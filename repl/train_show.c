@@ -45,8 +45,8 @@ int train_log_close(Training *t, int status) {
   }
   if (fclose(t->log) && !t->log_error) t->log_error = errno;
   if (!t->log_error) return status;
-  fprintf(stderr, "rly: %s could not be written: %s\n", t->h->cli->log,
-          strerror(t->log_error));
+  complain("rly: %s could not be written: %s", t->h->cli->log,
+           strerror(t->log_error));
   return status ? status : EXIT_RUNTIME;
 }
 

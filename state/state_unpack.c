@@ -489,7 +489,13 @@ static const StateCell *find_cell(const Builder *b, const char *path) {
 /* Three columns with tabs between them: what, path, why. */
 static void report(Builder *b, const char *what, const char *path,
                    const char *why) {
-  if (b->u->report) strbuf_addf(b->u->report, "%s\t%s\t%s\n", what, path, why);
+  StrBuf *out = b->u->report;
+  if (!out) return;
+  strbuf_addf(out, "%s\t", what);
+  strbuf_add_visible(out, path, strlen(path));
+  strbuf_add_char(out, '\t');
+  strbuf_add_visible(out, why, strlen(why));
+  strbuf_add_char(out, '\n');
 }
 
 /* Reports a difference: an error in strict mode, otherwise a line of the

@@ -331,7 +331,7 @@ static void note_parts(Infer *in, Diag *d, const Why *why, const char *a) {
   strbuf_init(&out, in->mem);
   add_marked(&out, "expected", a, wanted);
   add_marked(&out, "\n           found", b, found);
-  diag_note(d, SPAN_NONE, "%s", strbuf_text(&out));
+  diag_drawing(d, strbuf_text(&out));
   strbuf_done(&out);
 }
 

@@ -216,8 +216,8 @@ our %models = (
     . 'RRRRRRRRRR...',
     one('R' x 1000000)],
   'an operator of lines' => [
-    'check', 'error[E0805]: M: node `n_y` (Relu??fail(message="x")?): '
-    . 'operator `Relu??fail(message="x")?` is not imported',
+    'check', 'error[E0805]: M: node `n_y` (Relu\n\nfail(message="x")\n): '
+    . 'operator `Relu\n\nfail(message="x")\n` is not imported',
     one("Relu\n\nfail(message=\"x\")\n")],
   'names of lines' => ['fine', '',
     model(node('Relu', ["x\n1;\n"], ["y */ 1;\n//"]), input("x\n1;\n", 1, 2),

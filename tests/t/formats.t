@@ -9,8 +9,10 @@
 use strict;
 use warnings;
 use lib 'tests/t';
+use Encode ();
 use IO::Compress::Zip qw(zip $ZipError :constants);
 use IO::Uncompress::Unzip qw(unzip $UnzipError);
+use Onnx qw(floats_of model node);
 use Rly;
 use Test::More;
 
@@ -384,6 +386,39 @@ gives(rly($asks, '--params',
           foreign('c', "F\n\e[1m", [4], 'escapes.safetensors')), 1, '',
       qr/its dtype is F\\n\\u001b\[1m, which is none/,
       'a dtype that would move the cursor');
+# The name of a tensor is any text, as long as it is UTF-8.  A message shows it
+# in one line, with nothing that a terminal would obey.
+my $name = "w\nrly: \e[31m\xC3\xA9\xC2\x9B1m\xE2\x80\xAE";
+my $seen = qr/`w\\nrly: \\u001b\[31m\xC3\xA9\\u009b1m\\u202e`/;
+sub shows {
+  my ($what, $file, $bytes, @flags) = @_;
+  my $path = spew(scratch($file), $bytes);
+  my $run = rly(@flags ? @flags : ('run', '--strict', $pair, '--params'),
+                $path);
+  my $said = $run->{err} . $run->{out};
+  like($said, $seen, "a name in $what");
+  unlike($said, qr/[\0-\x09\x0B-\x1F\x7F]|\xC2[\x80-\x9F]/,
+         '... without controls');
+}
+shows('a .safetensors file', 'n.safetensors',
+      safetensors([$name, 'I32', [], [3]]));
+shows('a .gguf file', 'n.gguf', gguf([[$name, [1], 0, 'data']]));
+shows('a .params file', 'n.params', params([$name, [2, 32, 1], [1], 'data']));
+shows('an index', 'n.safetensors.index.json', index_of($name, '../x'));
+shows('a model', 'n.onnx', model(floats_of($name, [2], [1])),
+      'import');
+shows('a node', 'n.onnx', model(node('Add', [$name, 'x'], ['y'])),
+      'import');
+my ($told) = split /\n/, rly('run', '--strict', '--json', $pair, '--params',
+                             scratch('n.safetensors'))->{out};
+is(JSON::PP->new->utf8->decode($told)->{notes}[0]{message},
+   Encode::decode('UTF-8', "`$name`"), 'a tool is given the name as it is');
+gives(rly(spew(scratch("a\n\e[1m.rly"), '1 +')), 1, '',
+      qr/^\S*a\\n\\u001b\[1m\.rly:1:4: /, 'the name of a file');
+gives(rly("--f\e[1m\n"), 1, '',
+      qr/^rly: unknown flag `--f\\u001b\[1m\\n`; .*\n\z/,
+      'a word of the command');
+
 my $like = foreign('x.c', 'F4', [8], 'like.safetensors');
 gives(rly($pair, '--params', $like), 0, $sum, '', 'a name like another');
 gives(rly($asks, '--params', $like), 1, '',

@@ -411,7 +411,8 @@ static void escaping(void **state) {
   } rows[] = {
       {"a\"b\\", "a\\\"b\\\\"},
       {"\n\t\r\b\f", "\\n\\t\\r\\b\\f"},
-      {"\x01\x7F", "\\u0001\\u007f"},
+      {"\x01\x7F\xC2\x9B", "\\u0001\\u007f\\u009b"},
+      {"\xE2\x80\xAE", "\\u202e"},
       {"\xC3\xA9\xF0\x9F\x98\x80", "\xC3\xA9\xF0\x9F\x98\x80"},
       {"x\xFFy\xC3", "x\xEF\xBF\xBDy\xEF\xBF\xBD"},
   };
@@ -744,7 +745,7 @@ static void odd_source_text(void **state) {
   Span at_end = {end, end};
   diag_warning(&d.diags, W0001, at_end, "the end");
   expect_text(&d,
-              "f:1:5: error[E0004]: unexpected \xEF\xBF\xBD[31m\n"
+              "f:1:5: error[E0004]: unexpected \\u001b[31m\n"
               "    1 | \xE4\xBD\xA0\xEF\xBF\xBD\xEF\xBF\xBD ab\n"
               "      |      ^^\n"
               "f:3:1: warning[W0001]: the end\n"

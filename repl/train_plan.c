@@ -84,6 +84,55 @@ static int find_loss(Plan *p) {
   return 0;
 }
 
+/* The types that a search for floats has met. */
+typedef struct Met {
+  const rly_type *types[64];
+  int count;
+  bool full; /* there may be more */
+} Met;
+
+static void meet(Met *m, const rly_type *t) {
+  for (int i = 0; i < m->count; i++)
+    if (m->types[i] == t) return;
+  m->full = m->count == sizeof m->types / sizeof *m->types;
+  if (!m->full) m->types[m->count++] = t;
+}
+
+static void meet_fields(const Plan *p, Met *m, const rly_type *t) {
+  bool tuple = rly_type_kind(t) == RLY_TUPLE;
+  for (int k = 0; tuple && k < rly_type_field_count(t); k++)
+    meet(m, rly_type_field(t, k));
+  for (int i = 0; i < rly_type_constructor_count(t); i++)
+    for (int k = 0; k < rly_constructor_field_count(t, i); k++)
+      meet(m, rly_constructor_field(p->p, t, i, k));
+}
+
+/* May a value of the type hold a tensor of floats?  Only where it surely holds
+ * none is it false, so the checker may still refuse what this lets pass. */
+static bool may_hold_floats(const Plan *p, const rly_type *type) {
+  Met m = {.types = {type}, .count = 1};
+  for (int i = 0; i < m.count && !m.full; i++) {
+    const char *dtype = rly_type_dtype(m.types[i]);
+    if (rly_type_kind(m.types[i]) == RLY_UNKNOWN) return true;
+    if (dtype && strstr(dtype, "float")) return true;
+    meet_fields(p, &m, m.types[i]);
+  }
+  return m.full;
+}
+
+/* Otherwise each function of the library that maps the weights would refuse
+ * them, at a place of its own text. */
+static int check_weights(Plan *p) {
+  if (may_hold_floats(p, p->weights)) return 0;
+  char *type = rly_type_text(p->p, p->weights);
+  int status = host_usage(p->t->h,
+                          "%s: the weights of `@%s` are %s, which holds no "
+                          "float to learn",
+                          p->t->file, p->loss, type ? type : "a type");
+  rly_text_free(p->t->h->cx, type);
+  return status;
+}
+
 /* The param of the weights' type: the only one, or what @init gives. */
 static int find_weights(Plan *p) {
   p->init = function_of(p, "init", 1);
@@ -271,6 +320,7 @@ static int check_examples(Plan *p) {
 
 int plan_find(Plan *p) {
   int status = find_loss(p);
+  if (!status) status = check_weights(p);
   if (!status) status = find_weights(p);
   if (!status) status = find_examples(p);
   if (!status) status = find_optimizer(p);

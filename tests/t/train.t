@@ -543,7 +543,13 @@ my %refused = (
                     qr/no example to learn from/],
   'weights without floats' => ['param @w: int32 = 1; def @data() { [1f] }
     def @loss(%w: int32, %x: Tensor[(?), float32]) { sum(%x) }',
-                               qr/E0201.*int32 holds none/],
+      qr/\Aerror\[E0506\]: \S+: the weights of `\@loss` are int32, which (?x:
+         )holds no float to learn\n\z/],
+  'weights of a data type without floats' =>
+      ['type L { N, C(int32, L) } param @w: (L, bool) = (N, True);
+        def @data() { [1f] }
+        def @loss(%w: (L, bool), %x: Tensor[(?), float32]) { sum(%x) }',
+       qr/the weights of `\@loss` are \(L\[\], bool\), which holds no float/],
 );
 # The time limit is that of all steps; what they learned is kept.
 my $late = train('late', '--epochs', 10_000_000, '--timeout', 0.2);

@@ -163,6 +163,30 @@ bool path_takes_state(const char *path, Diags *diags) {
   return false;
 }
 
+/* With its dot; NULL: the name has none, or is nothing else. */
+static const char *extension_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+  return dot && dot != base && dot[1] ? dot : NULL;
+}
+
+bool path_takes_tensors(const char *path, Diags *diags) {
+  const Format *format = format_by_extension(path);
+  if (format && format->write == write_none)
+    return write_none(NULL, path, diags);
+  if (format || !extension_of(path)) return true;
+  StrBuf known;
+  strbuf_init(&known, diags->arena.mem);
+  for (int i = 0; i < FORMATS; i++)
+    if (formats[i].write != write_none)
+      strbuf_addf(&known, "%s, ", formats[i].extension);
+  diag_error(diags, E0507, SPAN_NONE,
+             "cannot write %s: tensors are written as %snot as %s", path,
+             strbuf_text(&known), extension_of(path));
+  strbuf_done(&known);
+  return false;
+}
+
 /* A path without a known extension is written as safetensors. */
 bool tensors_write(rly_context *cx, const TensorFile *f, const char *path,
                    Diags *diags) {

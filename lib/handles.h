@@ -423,6 +423,10 @@ Tensor *array_read(rly_context *cx, const char *path);
 /* May a state be written there?  It is written as safetensors.  False, after
  * reporting, where the extension names another format. */
 bool path_takes_state(const char *path, Diags *diags);
+/* May tensors be written there?  False, after reporting, where the extension
+ * names a format that is only read, or none.  A path without an extension is
+ * that of a .safetensors file, as a pipe's or a device's mostly is. */
+bool path_takes_tensors(const char *path, Diags *diags);
 /* Writes in the format that the path's extension names; false after
  * reporting. */
 bool tensors_write(rly_context *cx, const TensorFile *f, const char *path,

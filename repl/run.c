@@ -175,6 +175,10 @@ rly_status host_bind_given(Host *h, int first) {
     status = bind_word(h, first, i);
   int refused = status == RLY_OK ? files_check_read(h) : 0;
   if (refused) status = refused == EXIT_LIMIT ? RLY_LIMIT : RLY_REFUSED;
+  const char *outputs = h->cli->outputs;
+  if (status == RLY_OK && outputs &&
+      !path_takes_tensors(outputs, &h->cx->diags))
+    status = RLY_RUNTIME;
   return status;
 }
 

@@ -461,12 +461,24 @@ SKIP: {
         '... asked for');
 }
 
-for my $read_only ('o.gguf', 'o.json') {
-  gives(rly($program, '--params', scratch('w.npy'), 'x=[10, 20]', '--outputs',
-            scratch($read_only)), 2, '', qr/E0507.*only read/,
-        "$read_only is not written");
-  ok(!-e scratch($read_only), 'nor begun');
+# The extension is looked at before anything is evaluated.
+my $speaks = spew(scratch('speaks.rly'), "print(1); [1f, 2f]\n");
+for (['o.gguf', qr/only read/], ['o.json', qr/only read/],
+     map { [$_, qr/as \.safetensors, \.npy, \.npz, \.params, not as \.\w+\n/] }
+         'o.txt', 'o.NPZ', 'o.npz.bak') {
+  my ($file, $why) = @$_;
+  gives(rly('run', $speaks, '--outputs', scratch($file)), 2, '',
+        qr/E0507.*\Q$file\E: .*$why/, "$file is not written");
+  ok(!-e scratch($file), 'nor begun');
 }
+for my $file ('plain', '.hidden', 'dot.') {
+  gives(rly('run', $speaks, '--outputs', scratch($file)), 0, qr/^1\n/, '',
+        "$file has no extension");
+  is_deeply(tensors(scratch($file))->{out0}{data}, [1, 2],
+            '... and is a .safetensors file');
+}
+like(rly('-e', '[1f]', '--outputs', '/dev/stdout')->{out}, qr/"out0"/,
+     '... so is what goes to a device');
 
 # --- Writing ----------------------------------------------------------------
 

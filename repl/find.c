@@ -83,14 +83,17 @@ static void add_params(StrBuf *out, const Params *params) {
 }
 
 /* `fn (List[A]) -> A` as `fn [A](List[A]) -> A`; a type that is no function's
- * as the result of one.  What was typed stands on a line of its own, which is
- * what a message shows. */
+ * as the result of one.  What was typed begins the second line, for that is the
+ * first one of which a message tells (read_wanted); where the parameters stand
+ * between `fn` and the rest, blanks take the place of `fn` there. */
 static void add_wanted(StrBuf *out, const char *type, const Params *params) {
   const char *rest = behind_fn(type);
-  strbuf_add(out, "fn ");
-  if (*rest != '[' || !is_fn(type)) add_params(out, params);
+  bool inside = is_fn(type) && *rest != '[' && params->count;
+  if (inside || !is_fn(type)) strbuf_add(out, "fn ");
+  if (inside || !is_fn(type)) add_params(out, params);
   strbuf_add(out, is_fn(type) ? "\n" : "() ->\n");
-  strbuf_add(out, rest);
+  if (inside) strbuf_add_repeat(out, ' ', (size_t)(rest - type));
+  strbuf_add(out, inside ? rest : type);
   strbuf_add_char(out, '\n');
 }
 
@@ -116,6 +119,7 @@ static bool read_wanted(Repl *r, const char *type, Wanted *out) {
   add_wanted(&text, type, &params);
   strbuf_add(&text, ") { () }");
   *out = (Wanted){.text = type, .params = params, .result = !is_fn(type)};
+  p->ir->lines_before = (uint32_t)-1; /* what was typed begins in line 1 */
   program_look_at(p, strbuf_text(&text), text.len, take_type, out);
   host_report(r->host);
   strbuf_done(&text);

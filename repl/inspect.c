@@ -228,6 +228,7 @@ void inspect_kind(Repl *r, const char *type) {
     return;
   }
   snprintf(text, len, "fn (%%_:\n%s\n) { () }", type);
+  p->ir->lines_before = (uint32_t)-1; /* what was typed begins in line 1 */
   shown = rly_program_type_of(p, text, strlen(text));
   host_report(r->host);
   if (shown) repl_say(r, "%s : Type\n", type);

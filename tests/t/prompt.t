@@ -722,6 +722,19 @@ session("assert(1 > 2)\n", '', qr/E0605\]: assertion failed\n/,
 
 session(":find List[nosuch]\n", '', qr/`nosuch`\n.*\| List\[nosuch\]\n/,
         ':find shows what was typed');
+# Places are in what was typed, not in the text that is made of it.  Where the
+# parameters of a function's type are added, blanks stand for its `fn`.
+for ([':find List[nosuch]', 6, 'List[nosuch]'],
+     [':find fn (List[A]) -> nosuch', 17, '   (List[A]) -> nosuch'],
+     [':find fn (int32) -> nosuch', 15, 'fn (int32) -> nosuch'],
+     [':find fn [k: Dim](nosuch) -> int8', 13, 'fn [k: Dim](nosuch) -> int8'],
+     [':find 1 +', 1, '1 +'], [':kind List[nosuch]', 6, 'List[nosuch]'],
+     [':kind 1 +', 1, '1 +']) {
+  my ($entry, $column, $line) = @$_;
+  session("$entry\n", '',
+          qr/\A<expression>:1:$column: .*\n    1 \| \Q$line\E\n/,
+          "the place of what is amiss in $entry");
+}
 session(":find fn(List[X]) -> X\n",
         qr/\A\@hd : fn \[A\]\(List\[A\]\) -> A\nof types that can be .*
 \@length : fn \[A\]\(List\[A\]\) -> int32\n\@sum : .*

@@ -122,13 +122,16 @@ static void bind_constant(Import *im, const char *name, const char *text) {
   else line(im, "let %s = %s;", bind_local(im, name), text);
 }
 
-/* The value of a Constant. */
+/* The value of a Constant.  One that no tensor can be made of matters only to
+ * who reads it, as an initializer's (emit_initializer). */
 static bool emit_constant(Import *im, const Onnx__NodeProto *n) {
   if (n->n_output != 1 || n->n_attribute != 1)
     return node_error(im, n, E0804,
                       "it must have one attribute and one output");
   const Onnx__AttributeProto *a = attr_meant(im, n->attribute[0]);
   if (!a) return node_error(im, n, E0804, "it has no value");
+  bool unread = !is_read(im, n->output[0]);
+  if (a->t && unread && !onnx_tensor_fits(a->t)) return true;
   if (a->t) {
     Tensor *t = onnx_tensor(im->heap, a->t, im->path, shown(im, n->output[0]),
                             im->diags);
@@ -155,10 +158,10 @@ static bool emit_constant(Import *im, const Onnx__NodeProto *n) {
   else if (type == IS_FLOAT || type == IS_FLOATS)
     fine = add_attr(im, n, a, 0, &b);
   else
-    fine = node_error(im, n, E0804,
-                      "its value is of a kind that is none "
-                      "here");
-  if (fine) bind_constant(im, n->output[0], strbuf_text(&b));
+    fine = unread || node_error(im, n, E0804,
+                                "its value is of a kind that is none "
+                                "here");
+  if (fine && b.len) bind_constant(im, n->output[0], strbuf_text(&b));
   strbuf_done(&b);
   return fine;
 }
@@ -218,6 +221,26 @@ static bool emit_node(Import *im, const Onnx__NodeProto *n) {
   return true;
 }
 
+/* Notes the name of an initializer. */
+static bool give_initializer(Import *im, PtrMap *given, const char *name) {
+  if (give(im, given, name)) return true;
+  diag_error(im->diags, E0804, SPAN_NONE, "%s: two initializers are named `%s`",
+             im->path, shown(im, name ? name : ""));
+  return false;
+}
+
+/* Passes a sparse one over where nothing reads it.  Its values have its name:
+ * without them nothing tells who reads it. */
+static bool pass_sparse(Import *im, PtrMap *given,
+                        const Onnx__SparseTensorProto *s) {
+  const char *name = s->values ? s->values->name : NULL;
+  if (name && !is_read(im, name)) return give_initializer(im, given, name);
+  diag_error(im->diags, E0802, SPAN_NONE,
+             "%s: tensor `%s`: sparse initializers are not imported", im->path,
+             shown(im, name ? name : ""));
+  return false;
+}
+
 bool emit_graph(Import *im, const Onnx__GraphProto *g) {
   if (im->depth >= DEPTH_MOST) {
     diag_error(im->diags, E0804, SPAN_NONE, "%s: graphs nest more than %d deep",
@@ -226,22 +249,13 @@ bool emit_graph(Import *im, const Onnx__GraphProto *g) {
   }
   bool fine = true;
   im->depth++;
-  if (g->n_sparse_initializer) {
-    diag_error(im->diags, E0802, SPAN_NONE,
-               "%s: sparse initializers are not imported", im->path);
-    fine = false;
-  }
   PtrMap given;
   ptrmap_init(&given, im->mem);
-  for (size_t i = 0; i < g->n_initializer && fine; i++) {
-    const char *name = g->initializer[i]->name;
-    fine = give(im, &given, name);
-    if (fine) fine = emit_initializer(im, g->initializer[i]);
-    else
-      diag_error(im->diags, E0804, SPAN_NONE,
-                 "%s: two initializers are named `%s`", im->path,
-                 shown(im, name ? name : ""));
-  }
+  for (size_t i = 0; i < g->n_sparse_initializer && fine; i++)
+    fine = pass_sparse(im, &given, g->sparse_initializer[i]);
+  for (size_t i = 0; i < g->n_initializer && fine; i++)
+    fine = give_initializer(im, &given, g->initializer[i]->name) &&
+           emit_initializer(im, g->initializer[i]);
   for (size_t i = 0; i < g->n_input; i++) give(im, &given, g->input[i]->name);
   fine = fine && emit_nodes(im, g->n_node, g->node, &given);
   ptrmap_done(&given);

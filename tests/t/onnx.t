@@ -139,6 +139,33 @@ for ([14, [1], qr/there is no dtype here for ONNX's COMPLEX64/],
   refused(model($reads, $odd, input('c', 9), @io),
           qr/E0502.*tensor `odd`: $why/, '... a branch reads it');
 }
+
+# So does a Constant, whatever kind of value it has, and a sparse initializer.
+sub as_value { bytes_of(1, 'value') . bytes_of(5, substr $_[0], 2) }
+sub sparse {
+  my $values = tensor($_[0], 1, [1], bytes_of(9, pack 'f<', 1));
+  return bytes_of(15, bytes_of(1, substr $values, 2) . int_of(3, 2));
+}
+for (['a Constant of a dtype', qr/E0502.*tensor `odd`: .*COMPLEX64/,
+      node('Constant', [], ['odd'],
+           as_value(tensor('t', 14, [1], bytes_of(9, 'x' x 8))))],
+     ['a Constant of strings', qr/E0804.*kind that is none here/,
+      node('Constant', [], ['odd'], bytes_of(1, 'value_string')
+           . bytes_of(4, 's') . int_of(20, 3))],
+     ['a sparse initializer', qr/E0802.*tensor `odd`: sparse init/,
+      sparse('odd')]) {
+  my ($what, $why, $odd) = @$_;
+  gives(rly('run', file('odd.onnx', model($odd, node('Neg', ['x'], ['y']),
+                                          @io)), 'x=[1, 2]'), 0,
+        qr/\[-1\.0, -2\.0\]/, '', "nothing reads $what");
+  refused(model($odd, node('Add', ['x', 'odd'], ['y']), @io), $why,
+          '... a node does');
+  refused(model($odd, node('Neg', ['x'], ['y']), @io, output('odd', 1, 2)),
+          $why, '... an output does');
+}
+refused(model(sparse('odd'), floats_of('odd', [1], [1]),
+              node('Neg', ['x'], ['y']), @io),
+        qr/E0804.*two initializers are named `odd`/, 'sparse and dense');
 gives(rly('run', file('odd.onnx', model(node('Neg', ['x'], ['y']),
                                         tensor('odd', 14, [1]),
                                         input('odd', 14, 1), @io)), 'x=[1, 2]'),

@@ -41,18 +41,34 @@ static void catch_signals(rly_session *s) {
   sigaction(SIGTERM, &action, NULL);
 }
 
-/* A signal ends a step, not the saving of what came before it. */
-static int keep(Training *t) {
+/* A signal, or the time limit, ends a step, and not the saving of what came
+ * before it: a state may take longer to write than the limit is. */
+static rly_options begin_writing(const Training *t) {
+  rly_options limits = {.size = sizeof limits};
   running = NULL;
-  int code = train_keep(t);
+  rly_session_limits(t->session, &limits);
+  rly_options patient = limits;
+  patient.timeout = 0;
+  rly_session_set_limits(t->session, &patient);
+  return limits;
+}
+
+static void end_writing(const Training *t, const rly_options *limits) {
+  rly_session_set_limits(t->session, limits);
   running = t->session;
+}
+
+static int keep(Training *t) {
+  rly_options limits = begin_writing(t);
+  int code = train_keep(t);
+  end_writing(t, &limits);
   return code;
 }
 
 static int write_weights(Training *t, const char *name) {
-  running = NULL;
+  rly_options limits = begin_writing(t);
   int code = train_write_weights(t, name);
-  running = t->session;
+  end_writing(t, &limits);
   return code;
 }
 

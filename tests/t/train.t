@@ -560,6 +560,47 @@ like($late->{err},
 is((kept('late'))[-1], $late->{err} =~ /step (\d+)/ ? $1 : -1,
    '... which is kept');
 
+# Steps alone are limited: a state that takes longer to write than the limit is
+# written all the same.  The library slows down the text of its checksum, behind
+# which a limit would be seen.
+SKIP: {
+  skip 'no library can come before the sanitizer', 3 unless may_preload();
+  local $ENV{LD_PRELOAD} = preloaded('slow', <<'END');
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#undef snprintf
+static void slow(const char *format) {
+  if (!strcmp(format, "%016llx")) usleep(500000);
+}
+int snprintf(char *to, size_t size, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  slow(format);
+  int n = vsnprintf(to, size, format, args);
+  va_end(args);
+  return n;
+}
+int __snprintf_chk(char *to, size_t size, int flag, size_t room,
+                   const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  slow(format);
+  int n = vsnprintf(to, size, format, args);
+  va_end(args);
+  return n;
+}
+END
+  my $begun = time;
+  my $slow = train('slow', '--epochs', 10_000_000, '--timeout', 0.2);
+  cmp_ok(time - $begun, '>=', 0.4, 'a state is written slowly');
+  is($slow->{status}, 3, '... and the time limit ends the run');
+  is((kept('slow'))[-1] // 'none',
+     $slow->{err} =~ /limit is .* step (\d+) of/ ? $1 : -1,
+     '... but not the writing');
+}
+
 # Every tensor has as many examples; a NaN among those that are held out shows.
 my $unequal = rly('train', $plane, '-o', scratch('rows'), 'y=[1, 2]',
                   'x=[[1, 0, 0], [0, 1, 0], [0, 0, 1]]');

@@ -137,6 +137,10 @@ const char *diag_code_title(DiagCode code); /* "operands do not broadcast" */
 /* The code with this spelling; DIAG_CODE_COUNT for none. */
 DiagCode diag_code_find(const char *text);
 
+/* Adds `E0606: division by zero`, in one line that is safe to send to a
+ * terminal. */
+void diag_add_short(StrBuf *out, const char *code, const char *message);
+
 /* For whom a text is made.  On a terminal of so many columns, excerpts of long
  * lines are cut to fit, and messages are broken between words; 0: for a file,
  * where excerpts are cut at 200 columns and messages are not broken. */

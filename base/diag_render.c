@@ -91,6 +91,11 @@ static void add_message(StrBuf *out, DiagLook look, size_t at,
   strbuf_done(&shown);
 }
 
+void diag_add_short(StrBuf *out, const char *code, const char *message) {
+  strbuf_addf(out, "%s: ", code);
+  strbuf_add_visible(out, message, strlen(message));
+}
+
 /* --- Part of a source line ------------------------------------------------ */
 
 /* The bytes of a line from `from` to `to`, which are shown. */

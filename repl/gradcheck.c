@@ -141,7 +141,7 @@ static void note_failure(Check *c, rly_status status, bool run) {
   bool late = any && !c->h->cli->limits.timeout && !strcmp(d.code, "E0703");
   c->limit |= exit_status(status) > 2 && !late;
   if (c->limit) return;
-  if (any && !c->said.len) strbuf_addf(&c->said, "%s: %s", d.code, d.message);
+  if (any && !c->said.len) diag_add_short(&c->said, d.code, d.message);
   c->refused |= any && !strcmp(d.code, "E0609");
   rly_session_diagnostics_clear(c->s);
   rly_diagnostics_clear(c->h->cx);

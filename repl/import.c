@@ -290,7 +290,7 @@ static bool run_set(Case *c, const char *folder, int set) {
   if (status == RLY_OK) rly_value_free(result);
   rly_diagnostic d;
   if (!fine && !c->why.len && rly_session_diagnostic_get(s, 0, &d))
-    strbuf_addf(&c->why, "%s: %s", d.code, d.message);
+    diag_add_short(&c->why, d.code, d.message);
   rly_session_diagnostics_clear(s);
   host_session_free(&c->h, s);
   return fine;
@@ -375,7 +375,7 @@ static void run_test(Tests *t, const char *dir) {
   t->passed += t->now;
   rly_diagnostic d;
   if (!t->now && !c.why.len && rly_diagnostic_get(c.h.cx, 0, &d))
-    strbuf_addf(&c.why, "%s: %s", d.code, d.message);
+    diag_add_short(&c.why, d.code, d.message);
   if (!t->now && !c.why.len) strbuf_add(&c.why, "a limit was reached");
   size_t len = strlen(dir);
   while (len && dir[len - 1] == '/') len--;

@@ -215,8 +215,10 @@ static bool run_new(Run *r) {
   if (status == RLY_OK || r->out->cut) return !r->out->cut;
   rly_diagnostic d;
   size_t count = rly_session_diagnostic_count(r->s);
-  if (count > 0 && rly_session_diagnostic_get(r->s, count - 1, &d))
-    strbuf_addf(&r->out->text, "%s: %s\n", d.code, d.message);
+  if (count > 0 && rly_session_diagnostic_get(r->s, count - 1, &d)) {
+    diag_add_short(&r->out->text, d.code, d.message);
+    strbuf_add_char(&r->out->text, '\n');
+  }
   rly_session_diagnostics_clear(r->s);
   rly_session_skip(r->s);
   return true;

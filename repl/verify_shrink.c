@@ -156,7 +156,9 @@ static void print_call(Subject *s, const Instance *i, const rly_function *f,
   } else {
     rly_diagnostic d = {.code = "E0200", .message = "it has no type here"};
     if (f) rly_session_diagnostic_get(session, 0, &d);
-    strbuf_addf(out, "// error[%s]: %s\n", d.code, d.message);
+    strbuf_addf(out, "// error[%s]: ", d.code);
+    strbuf_add_visible(out, d.message, strlen(d.message));
+    strbuf_add_char(out, '\n');
     rly_session_diagnostics_clear(session);
   }
   for (int k = 0; k < n; k++) rly_value_free(args[k]);

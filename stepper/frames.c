@@ -229,8 +229,7 @@ bool stepper_evaluate(Stepper *s, size_t level, const Expr *e,
   bool ok = m->outcome == STEP_VALUE;
   if (ok) take(data, m->now.value);
   else if (asked) strbuf_add(why, "interrupted");
-  else
-    strbuf_addf(why, "%s: %s", diag_code_text(m->fault.code), m->fault.message);
+  else diag_add_short(why, diag_code_text(m->fault.code), m->fault.message);
   go_on(m, &p);
   return ok;
 }

@@ -458,7 +458,7 @@ void say_step(Stepper *s, const StepEntry *e, StrBuf *out) {
     text(&w, ".");
   } else {
     const StepFault *fault = step_fault(s->machine);
-    strbuf_addf(out, "%s: %s", diag_code_text(fault->code), fault->message);
+    diag_add_short(out, diag_code_text(fault->code), fault->message);
   }
 }
 

@@ -415,6 +415,8 @@ is(JSON::PP->new->utf8->decode($told)->{notes}[0]{message},
    Encode::decode('UTF-8', "`$name`"), 'a tool is given the name as it is');
 gives(rly(spew(scratch("a\n\e[1m.rly"), '1 +')), 1, '',
       qr/^\S*a\\n\\u001b\[1m\.rly:1:4: /, 'the name of a file');
+like(rly('step', '-e', 'fail(message="a\n\x1b[1m")')->{out},
+     qr/E0606: a\\n\\u001b\[1m\n/, 'a message of the stepper');
 gives(rly("--f\e[1m\n"), 1, '',
       qr/^rly: unknown flag `--f\\u001b\[1m\\n`; .*\n\z/,
       'a word of the command');

@@ -146,7 +146,9 @@ _Noreturn void __stack_chk_fail(void) { abort(); }
 
 /* --- Signals: none comes, but raise() works ------------------------------- */
 
+/* One that is told more of a signal is never called. */
 int sigaction(int number, const struct sigaction *now, struct sigaction *was) {
+  if (now && now->sa_flags & SA_SIGINFO) return 0;
   void (*before)(int) =
       now ? signal(number, now->sa_handler) : signal(number, SIG_DFL);
   if (!now) signal(number, before);

@@ -2,12 +2,9 @@
 #ifndef WEB_WASI_WAIT_H
 #define WEB_WASI_WAIT_H
 
+#include <signal.h>
 #include <sys/types.h>
 
-typedef unsigned id_t;
-typedef struct siginfo_t {
-  id_t si_pid;
-} siginfo_t;
 enum { P_PID = 1, WEXITED = 4, WNOWAIT = 0x1000000 };
 #define WEXITSTATUS(status) (((status) >> 8) & 255)
 #define WTERMSIG(status) ((status)&127)

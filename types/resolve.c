@@ -327,6 +327,23 @@ static const Expr *resolve_named_call(Resolver *r, const Expr *e,
   return resolve_operator(r, e, op, dyn, e->count, args);
 }
 
+/* What a call of a function says by name means nothing, unless it is a record
+ * of Relay's: as in Relay that says its type. */
+static bool report_named(Resolver *r, const Expr *e) {
+  const Attr *first = e->call.attrs;
+  for (int i = 0; i < e->call.attr_count; i++) {
+    const Name *name = e->call.attrs[i].name;
+    if (!name || !strcmp(name->text, "attrs_type_key")) return true;
+  }
+  if (e->call.attr_count == 0) return true;
+  Diag *d = diag_error(r->p->diags, E0109, first->span,
+                       "a function has no attribute `%s`", first->name->text);
+  diag_hint(d,
+            "only operators have attributes; the arguments of a function stand "
+            "in the order of its parameters");
+  return false;
+}
+
 /* `head` is the resolved callee of a chain f(x)(y)(z), whose calls nest on the
  * left; in resolve_named_call it is the first operand, as of a + b + c. */
 static const Expr *resolve_call(Resolver *r, const Expr *e, const Expr *head) {
@@ -343,7 +360,8 @@ static const Expr *resolve_call(Resolver *r, const Expr *e, const Expr *head) {
   }
   const Expr *const *args = resolve_args(r, e, NULL);
   const Expr *callee = head ? head : resolve_expr(r, e->call.callee);
-  return call_of(r, e, callee, args);
+  return report_named(r, e) ? call_of(r, e, callee, args)
+                            : resolve_error(r, e->span);
 }
 
 /* --- Blocks -------------------------------------------------------------- */

@@ -3,6 +3,8 @@
  * places of mappings are atomic numbers in blocks that stay for ever. */
 #include "io/mapping.h"
 
+#include "base/forks.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -34,11 +36,20 @@ struct Mapping {
 
 static Block first;
 /* For whoever adds, frees or names a mapping. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock;
+static ForkGuard guard;
+static pthread_once_t guarded = PTHREAD_ONCE_INIT;
 /* Mappings that are cut, so that asking costs nothing while there are none. */
 static _Atomic size_t cut_count;
 
 /* --- The list ------------------------------------------------------------ */
+
+static void make_lock(void) { fork_guard(&guard, &lock, FORK_WAITS); }
+
+static void take_lock(void) {
+  pthread_once(&guarded, make_lock);
+  pthread_mutex_lock(&lock);
+}
 
 /* Calls `is` for each range until it says yes; NULL: it never did. */
 static Range *find_range(bool (*is)(const Range *r, uintptr_t at),
@@ -84,7 +95,7 @@ Mapping *mapping_new(Mem *mem, const void *data, size_t size,
   m->mem = mem;
   m->bytes = bytes;
   memcpy(m->path, path, strlen(path) + 1);
-  pthread_mutex_lock(&lock);
+  take_lock();
   Range *r = m->range = new_range();
   if (r) {
     r->of = m;
@@ -100,7 +111,7 @@ Mapping *mapping_new(Mem *mem, const void *data, size_t size,
 
 void mapping_free(Mapping *m) {
   if (!m) return;
-  pthread_mutex_lock(&lock);
+  take_lock();
   atomic_store(&m->range->from, 0);
   if (atomic_load(&m->range->cut)) atomic_fetch_sub(&cut_count, 1);
   m->range->of = NULL;
@@ -114,7 +125,7 @@ const char *mapping_cut(const Mapping *m) {
 
 bool mappings_cut(StrBuf *path) {
   if (atomic_load(&cut_count) == 0) return false;
-  pthread_mutex_lock(&lock);
+  take_lock();
   const Range *r = find_range(is_cut, 0);
   if (r) strbuf_add(path, r->of->path);
   pthread_mutex_unlock(&lock);

@@ -222,7 +222,7 @@ static bool element_size(const NpyHeader *h, size_t *size) {
 }
 
 static const char *check_elements(NpyHeader *h, uint64_t available) {
-  size_t each;
+  size_t each = 0;
   bool known = element_size(h, &each);
   if (h->too_large || (known && !extent_bytes(&h->extent, each, &h->bytes)))
     return "its shape is larger than memory";
